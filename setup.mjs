@@ -3,7 +3,15 @@
 // runtime, builds what has changed, and hands over to the command. When all is there, that costs a few milliseconds.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -234,15 +242,35 @@ function bundle() {
   return buildWith([], '.strandlake-bundle', fingerprint(productFolders));
 }
 
-/** Compiles all modules, with a check of their types, for tests and benchmarks, and makes the bundles, which tests start. */
+/**
+ * Compiles all modules, with a check of their types, for tests and benchmarks, and makes the bundles, which tests start. What an earlier build
+ * has left is copied, so that the compiler checks and writes only what changes have an effect on. One checker takes less processor time than
+ * several, which each look at the types of the packages.
+ */
 function build() {
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
-  return buildWith([[tsc, '-p', '.', '--outDir']], '.strandlake-build', fingerprint(sourceFolders));
+  const compile = [tsc, '-p', '.', '--incremental', '--checkers', '1', '--outDir'];
+  return buildWith([copyModules, compile], '.strandlake-build', fingerprint(sourceFolders));
+}
+
+/** Copies the modules that tsc has written, and its notes about them, unless their sources are gone. */
+function copyModules(fresh) {
+  if (!existsSync(join('dist', 'tsconfig.tsbuildinfo'))) return;
+  cpSync('dist', fresh, {
+    recursive: true,
+    filter(file) {
+      const source = /^(.*)\.js(?:\.map)?$/.exec(relative('dist', file))?.[1];
+      if (source !== undefined) return existsSync(join(root, `${source}.ts`));
+      return (
+        file.endsWith('.tsbuildinfo') || (statSync(file).isDirectory() && !/[\\/]\./.test(file))
+      );
+    },
+  });
 }
 
 /**
- * Builds into a fresh folder when a source file has changed since the last build, then puts it in place. Each step is a program that is given
- * the folder; the last one bundles.
+ * Builds into a fresh folder when a source file has changed since the last build, then puts it in place. Each step is a function or a program
+ * that is given the folder; the last one bundles.
  */
 async function buildWith(steps, stamp, wanted) {
   if (read(join('dist', stamp)) === wanted) return;
@@ -250,6 +278,10 @@ async function buildWith(steps, stamp, wanted) {
   const fresh = `dist.${process.pid}`;
   const discard = () => rmSync(fresh, { recursive: true, force: true });
   for (const step of [...steps, ['bundle.mjs']]) {
+    if (typeof step === 'function') {
+      step(fresh);
+      continue;
+    }
     const status = await prepared(await exitOf(runtime(), [...step, fresh]), discard);
     if (status === 0) continue;
     discard();

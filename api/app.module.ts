@@ -103,8 +103,10 @@ const knownKeys = new KnownKeys(operations, schemas);
 /** The public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
 function publicUrlOf({ publicUrl }: AppServices['config']): string | null {
   const first = publicUrl === null ? '' : (new URL(publicUrl).pathname.split('/')[1] ?? '');
-  const own = Object.values(operations).flatMap(({ paths }) => paths.map((p) => p.split('/')[1]));
-  if (first === '' || !own.includes(first)) return publicUrl;
+  const interfacePrefixes = Object.values(operations).flatMap(({ paths }) =>
+    paths.map((p) => p.split('/')[1]),
+  );
+  if (first === '' || !interfacePrefixes.includes(first)) return publicUrl;
   throw new AppError('invalid', `--public-url: a path below /${first} is one of the interface itself; choose another prefix`); // prettier-ignore
 }
 

@@ -15,7 +15,7 @@ import { exitRefused } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { multipartLimits } from './http/app-context.js';
 import { logLine, stderrSink } from './http/log.js';
-import { keepHotColumns, loadHotColumns, warm } from './warm.js';
+import { keepHotColumns, loadHotColumns, warmCaches } from './warm.js';
 
 /*
  * The API process: the supervisor forks it with the validated configuration as its one argument, receives
@@ -29,13 +29,13 @@ const spillMb = 16_384;
 /** Half of libuv's threads (see the supervisor), so that files never wait for statements. */
 const connections = 8;
 
-/** How long the server waits at most for the datasets used last to be warm before it listens; the rest is done while nobody asks. */
+/** How long a start waits at most until the datasets used last are warm; the rest is warmed after it listens, while no request runs. */
 const longestWarmingMs = 3_000;
 
 /** Opens the catalogue, the store, the query engine and the scheduler, then listens; returns a function that closes all of them. */
-async function serve(config: Config): Promise<() => Promise<void>> {
+async function serveApi(config: Config): Promise<() => Promise<void>> {
   const closers: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
+  const closeAll = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
   try {
@@ -44,7 +44,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const memory = cacheMb > 0 ? openMemoryExecutor({ threads, cacheMb, report }) : undefined;
     closers.push(async () => memory?.close());
     // The threads load their modules while this one opens everything else.
-    const started = memory?.start().catch((error: unknown) => report(`the threads of queries did not start: ${String(error)}`)); // prettier-ignore
+    const memoryStarted = memory?.start().catch((error: unknown) => report(`the threads of queries did not start: ${String(error)}`)); // prettier-ignore
     const data = await openDataFolder(config.data);
     const signingKey = await openSigningKey(data);
     const catalog = await openCatalog(data.catalog);
@@ -61,11 +61,11 @@ async function serve(config: Config): Promise<() => Promise<void>> {
           steps: steps.map(stepText).join('; '),
         }),
       );
-    const hot = await loadHotColumns(data);
+    const hotColumns = await loadHotColumns(data);
     const queryEngine = await openQueryEngine({
       ...(config.log === 'debug' && { trace }),
       quarantine,
-      hot,
+      hot: hotColumns,
       ...(memory && { memory }),
       connections,
       dataFolder: data.root,
@@ -85,27 +85,27 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const app = await createApp(context);
     closers.push(() => app.close());
     await scheduler.start();
-    await started;
+    await memoryStarted;
     const warming = new AbortController();
-    const warmed = warm(context, hot.list, warming.signal, report);
-    const saveHotColumns = keepHotColumns(data, hot);
+    const warmedUp = warmCaches(context, hotColumns.list, warming.signal, report);
+    const saveHotColumns = keepHotColumns(data, hotColumns);
     closers.push(async () => {
       warming.abort();
-      await warmed;
+      await warmedUp;
       await saveHotColumns();
     });
-    await Promise.race([warmed, pause(longestWarmingMs, undefined, { ref: false })]);
+    await Promise.race([warmedUp, pause(longestWarmingMs, undefined, { ref: false })]);
     const { port } = await app.listen(config.port, config.host);
     process.send?.({ type: 'listening', port });
-    return close;
+    return closeAll;
   } catch (error) {
-    await close();
+    await closeAll();
     throw error;
   }
 }
 
 /** Ends this process. If a restart cannot help, it tells its parent the reason and has exit code 78: the supervisor then gives up. */
-function refuse(error: unknown): void {
+function exitWithReason(error: unknown): void {
   const reason = error instanceof AppError ? error.message : listenReason(error);
   if (reason === undefined) {
     stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));
@@ -151,13 +151,13 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-async function run(): Promise<void> {
-  const close = await serve(JSON.parse(process.argv[2] ?? '{}') as Config);
+async function runApi(): Promise<void> {
+  const closeServer = await serveApi(JSON.parse(process.argv[2] ?? '{}') as Config);
   let isClosing = false;
   const stop = (): void => {
     if (isClosing) return;
     isClosing = true;
-    close().then(() => process.exit(0), refuse);
+    closeServer().then(() => process.exit(0), exitWithReason);
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
@@ -165,4 +165,4 @@ async function run(): Promise<void> {
   process.on('disconnect', stop); // the supervisor is gone
 }
 
-run().catch(refuse);
+runApi().catch(exitWithReason);

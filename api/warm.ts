@@ -27,18 +27,18 @@ interface Warming {
  * Warms the datasets, or without any the newest dataset; resolves when all of it is done, or the signal aborts. `report` takes what went
  * wrong.
  */
-export async function warm(
+export async function warmCaches(
   { catalog, store, queryEngine }: Warming,
   hot: readonly HotDataset[],
   signal: AbortSignal,
   report: (message: string) => void,
 ): Promise<void> {
-  const each = async (work: (dataset: HotDataset) => Promise<void>): Promise<void> => {
-    const existing = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
-    const newest = [...existing].slice(-1).map((dataset) => ({ dataset, fields: [] }));
+  const forEachDataset = async (work: (dataset: HotDataset) => Promise<void>): Promise<void> => {
+    const existingIds = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
+    const newest = [...existingIds].slice(-1).map((dataset) => ({ dataset, fields: [] }));
     for (const one of hot.length > 0 ? hot : newest) {
       if (signal.aborted) return;
-      const dataset = existing.has(one.dataset) && (await catalog.datasets.get(one.dataset));
+      const dataset = existingIds.has(one.dataset) && (await catalog.datasets.get(one.dataset));
       if (!dataset || archivedProblem(dataset) !== undefined) continue;
       try {
         await work(one);
@@ -49,15 +49,15 @@ export async function warm(
       }
     }
   };
-  // What warming reads is not hotter for it.
+  // Reads of the warming do not count as use of columns.
   const engine = { ...queryEngine, hot: undefined };
   const options = { signal, timeoutMs: warmingMs, isIdle: true };
   const ask = ({ snapshot, fields }: VisibleData, body: object): ReturnType<typeof runQuery> =>
     runQuery(engine, snapshot, fields, parseQuery(body, fields), options);
-  await each(async ({ dataset }) => {
+  await forEachDataset(async ({ dataset }) => {
     await ask(await visibleData(catalog, store, dataset), { limit: 100 });
   });
-  await each(async ({ dataset, fields: names }) => {
+  await forEachDataset(async ({ dataset, fields: names }) => {
     const data = await visibleData(catalog, store, dataset);
     const { snapshot } = data;
     const { memory } = queryEngine;
@@ -117,7 +117,7 @@ export async function loadHotColumns(data: DataFolder): Promise<HotColumns> {
   return HotColumns.parse(bytes);
 }
 
-/** How often hot columns are saved if there are new ones. */
+/** How often the list of hot columns is saved if it has changed. */
 const saveMs = 60_000;
 
 /** Saves the hot columns from time to time; returns a function that does it a last time. Failures cost nothing but warmth. */

@@ -21,15 +21,15 @@ export interface Connections {
 export function openConnections(origin: string, token: string, count: number): Connections {
   const { hostname, port } = new URL(origin);
   const free: Connection[] = [];
-  const waiting: ((connection: Connection) => void)[] = [];
+  const waitingRequests: ((connection: Connection) => void)[] = [];
   const all: Connection[] = [];
   const take = (): Promise<Connection> | Connection => {
-    const known = free.pop();
-    if (known !== undefined) return known;
-    if (all.length === count) return new Promise((resolve) => waiting.push(resolve));
-    const made = new Connection(Number(port), hostname);
-    all.push(made);
-    return made;
+    const freeConnection = free.pop();
+    if (freeConnection !== undefined) return freeConnection;
+    if (all.length === count) return new Promise((resolve) => waitingRequests.push(resolve));
+    const newConnection = new Connection(Number(port), hostname);
+    all.push(newConnection);
+    return newConnection;
   };
   const head = `Host: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
   return {
@@ -41,7 +41,7 @@ export function openConnections(origin: string, token: string, count: number): C
           `POST ${path} HTTP/1.1\r\n${head}Content-Length: ${length}\r\n\r\n${body}`,
         );
       } finally {
-        const next = waiting.shift();
+        const next = waitingRequests.shift();
         if (next === undefined) free.push(connection);
         else next(connection);
       }
@@ -52,7 +52,7 @@ export function openConnections(origin: string, token: string, count: number): C
   };
 }
 
-/** One connection, which carries one request at a time. */
+/** A connection, which carries one request at a time. */
 class Connection {
   readonly #socket: Socket;
   readonly #opened: Promise<unknown>;
@@ -68,45 +68,45 @@ class Connection {
       const socket = this.#socket;
       const pieces: Buffer[] = [];
       let received = 0;
-      let wanted = Infinity;
+      let bytesExpected = Infinity;
       let begin = 0;
       let isChunked = false;
-      const over = (): void => {
-        socket.off('data', hear).off('error', fail).off('close', ended);
+      const endRequest = (): void => {
+        socket.off('data', hear).off('error', fail).off('close', onClose);
       };
       const fail = (error: Error): void => {
-        over();
+        endRequest();
         reject(error);
       };
-      const ended = (): void => fail(new Error('the server closed the connection'));
+      const onClose = (): void => fail(new Error('the server closed the connection'));
       const hear = (piece: Buffer): void => {
         pieces.push(piece);
         received += piece.length;
         if (begin === 0) {
-          const whole = Buffer.concat(pieces);
-          const end = whole.indexOf('\r\n\r\n');
+          const receivedBytes = Buffer.concat(pieces);
+          const end = receivedBytes.indexOf('\r\n\r\n');
           if (end < 0) return;
-          const headers = whole.toString('latin1', 0, end);
+          const headers = receivedBytes.toString('latin1', 0, end);
           const length = /\r\ncontent-length: (\d+)/i.exec(headers);
           isChunked = /\r\ntransfer-encoding: chunked/i.test(headers);
           if (length === null && !isChunked) return fail(new Error('an answer without a length'));
           begin = end + 4;
-          if (length !== null) wanted = begin + Number(length[1]);
+          if (length !== null) bytesExpected = begin + Number(length[1]);
         }
         const tail = piece.length < 5 ? Buffer.concat(pieces.slice(-5)) : piece;
-        if (isChunked ? !tail.subarray(-5).equals(lastChunk) : received < wanted) return;
-        const whole = Buffer.concat(pieces);
-        const bodies = isChunked ? chunksOf(whole, begin) : [whole.subarray(begin)];
+        if (isChunked ? !tail.subarray(-5).equals(lastChunk) : received < bytesExpected) return;
+        const receivedBytes = Buffer.concat(pieces);
+        const bodies = isChunked ? chunksOf(receivedBytes, begin) : [receivedBytes.subarray(begin)];
         if (bodies === undefined) return;
-        over();
+        endRequest();
         resolve({
-          status: Number(whole.toString('latin1', 9, 12)),
+          status: Number(receivedBytes.toString('latin1', 9, 12)),
           get text() {
             return Buffer.concat(bodies).toString();
           },
         });
       };
-      socket.on('data', hear).on('error', fail).on('close', ended);
+      socket.on('data', hear).on('error', fail).on('close', onClose);
       socket.write(text);
     });
   }

@@ -1,18 +1,18 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
-import { generated, newDigits } from './generate.js';
+import { generateFile, newDigits } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_261_121;
 
-/** A table of variants: 30 columns of ClinVar joined with gnomAD, half of them text with some quoted prose, half numbers. */
+/** A table of variants: 30 columns of ClinVar joined with gnomAD. Half of them are text, some of it quoted prose, and half are numbers. */
 export const csv: Format = {
   name: 'csv',
   title: 'CSV, 30 columns',
   records: 400_000,
-  file: (records) => generated(`${records}-${seed}.csv`, () => csvLines(records)),
+  file: (records) => generateFile(`${records}-${seed}.csv`, () => csvLines(records)),
   reader: 'csv',
   limit: 1,
   peers: [
@@ -33,51 +33,51 @@ function* csvLines(records: number): Generator<string> {
   const names = head.split('\t');
   yield `${names.map((name, i) => (names.indexOf(name) === i ? name : `${name}_${i}`)).join(',')}\n`;
   const real = rows.map((row) => row.split('\t'));
-  const random = seeded(seed);
-  const columns = names.map((name) => varied[name] ?? same);
+  const random = seededRandom(seed);
+  const columns = names.map((name) => variations[name] ?? keepCell);
   const step = genome / Math.max(1, records);
   for (let row = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(1.9 * step * random.next());
     const cells = random.pick(real);
-    yield `${columns.map((vary, i) => quoted(vary(cells[i] ?? '', random, position))).join(',')}\n`;
+    yield `${columns.map((vary, i) => quoteCell(vary(cells[i] ?? '', random, position))).join(',')}\n`;
   }
 }
 
 /** Makes a cell from a real one, for the variant at a position of the genome. */
-type Vary = (cell: string, random: Random, position: number) => string;
+type CellVariation = (cell: string, random: Random, position: number) => string;
 
 const genome = 3.1e9;
-const same: Vary = (cell) => cell;
-const digits: Vary = (cell, random) => newDigits(cell, random);
+const keepCell: CellVariation = (cell) => cell;
+const randomDigits: CellVariation = (cell, random) => newDigits(cell, random);
 /** Name of the gene at a position. Neighbouring variants share one of about 20,000 genes. */
-const gene = (position: number): number => Math.floor(position / 150_000);
+const geneAt = (position: number): number => Math.floor(position / 150_000);
 
 /** A change in HGVS notation, such as `NM_198576.3:c.579G>A`. */
-const change: Vary = (cell, random, position) =>
+const changeText: CellVariation = (cell, random, position) =>
   cell
-    .replace(/_\d+/, `_${100_000 + gene(position)}`)
+    .replace(/_\d+/, `_${100_000 + geneAt(position)}`)
     .replace(/(?<=[cp]\.).*/, (text) => newDigits(text, random));
 
-const varied: Readonly<Record<string, Vary>> = {
+const variations: Readonly<Record<string, CellVariation>> = {
   chrom: (_, __, position) => String(1 + Math.floor(position / 140e6)),
   pos: (_, __, position) => String(position % 140e6),
-  variation_id: digits,
-  rcv: digits,
-  allele_id: digits,
-  symbol: (cell, _, position) => cell && `${cell.slice(0, 4)}${gene(position)}`,
-  hgvs_c: change,
-  hgvs_p: change,
-  molecular_consequence: change,
-  AC: digits,
-  AN: digits,
-  AF: digits,
-  DP: digits,
-  AC_AFR: digits,
-  AN_AFR: digits,
-  AF_NFE: digits,
-  AS_RF: digits,
+  variation_id: randomDigits,
+  rcv: randomDigits,
+  allele_id: randomDigits,
+  symbol: (cell, _, position) => cell && `${cell.slice(0, 4)}${geneAt(position)}`,
+  hgvs_c: changeText,
+  hgvs_p: changeText,
+  molecular_consequence: changeText,
+  AC: randomDigits,
+  AN: randomDigits,
+  AF: randomDigits,
+  DP: randomDigits,
+  AC_AFR: randomDigits,
+  AN_AFR: randomDigits,
+  AF_NFE: randomDigits,
+  AS_RF: randomDigits,
 };
 
-function quoted(cell: string): string {
+function quoteCell(cell: string): string {
   return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

@@ -1,5 +1,5 @@
-import { generated } from './generate.js';
-import { type Random, seeded } from './random.js';
+import { generateFile } from './generate.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_260_226;
 
@@ -93,11 +93,11 @@ export const infoKeys: readonly InfoKey[] = [
 
 /** Path of a BGZF-compressed VCF of `records` records, sorted by coordinate. The same number gives the same bytes. */
 export function vcfFile(records: number): Promise<string> {
-  return generated(`${records}-${seed}.vcf.gz`, () => lines(records), 'bgzf');
+  return generateFile(`${records}-${seed}.vcf.gz`, () => vcfLines(records), 'bgzf');
 }
 
 /** Lines of the file, header first. The keys of `more` have a random sequence of their own and do not change the rest of a line. */
-export function* lines(records: number, more: readonly InfoKey[] = []): Generator<string> {
+export function* vcfLines(records: number, more: readonly InfoKey[] = []): Generator<string> {
   yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';
   for (const [name, millions] of chromosomes) {
     yield `##contig=<ID=chr${name},length=${Math.round(millions * 1e6)}>\n`;
@@ -106,40 +106,45 @@ export function* lines(records: number, more: readonly InfoKey[] = []): Generato
     yield `##INFO=<ID=${id},Number=${number},Type=${type},Description="${id} of the record">\n`;
   }
   yield '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
-  const random = seeded(seed);
-  const others = seeded(seed + 1);
-  let written = 0;
+  const random = seededRandom(seed);
+  const otherRandom = seededRandom(seed + 1);
+  let writtenCount = 0;
   let share = 0;
   let before = 0; // millions of bases before this chromosome; the numbers of genes run through the whole genome
   for (const [name, millions] of chromosomes) {
     share += millions;
-    const until = Math.round((records * share) / genome);
-    const step = (millions * 1e6) / Math.max(1, until - written);
-    for (let position = 1; written < until; written++) {
+    const lastRecord = Math.round((records * share) / genome);
+    const step = (millions * 1e6) / Math.max(1, lastRecord - writtenCount);
+    for (let position = 1; writtenCount < lastRecord; writtenCount++) {
       position += 1 + Math.floor(random.next() * 1.9 * step);
-      const line = record(random, name, position, before * 1e6 + position);
-      yield `${line}${info(more, others, position)}\n`;
+      const line = vcfRecord(random, name, position, before * 1e6 + position);
+      yield `${line}${infoText(more, otherRandom, position)}\n`;
     }
     before += millions;
   }
 }
 
-function record(random: Random, chromosome: string, position: number, everywhere: number): string {
+function vcfRecord(
+  random: Random,
+  chromosome: string,
+  position: number,
+  everywhere: number,
+): string {
   const bases = 'ACGT';
   const at = random.below(4);
   const reference = bases.charAt(at);
   const kind = random.next();
-  const other = bases.charAt((at + 1 + random.below(3)) % 4);
+  const otherBase = bases.charAt((at + 1 + random.below(3)) % 4);
   const ref = kind < 0.94 ? reference : reference + bases.repeat(1 + random.below(3));
-  const alt = kind < 0.88 ? other : kind < 0.94 ? reference + other + other : reference;
+  const alt = kind < 0.88 ? otherBase : kind < 0.94 ? reference + otherBase + otherBase : reference;
   const quality = (10 + 90 * random.next()).toFixed(1);
   const id = random.next() < 0.6 ? `rs${random.below(2 ** 31)}` : '.';
   const filter = Number(quality) < 20 ? 'q20' : 'PASS';
   const first = `chr${chromosome}\t${position}\t${id}\t${ref}\t${alt}\t${quality}\t${filter}`;
-  return `${first}\t${info(infoKeys, random, everywhere).slice(1)}`;
+  return `${first}\t${infoText(infoKeys, random, everywhere).slice(1)}`;
 }
 
-function info(keys: readonly InfoKey[], random: Random, everywhere: number): string {
+function infoText(keys: readonly InfoKey[], random: Random, everywhere: number): string {
   let text = '';
   for (const { id, number, make } of keys) {
     const value = make(random, everywhere);

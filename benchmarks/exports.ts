@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { cache, generated } from './generate.js';
-import { seeded } from './random.js';
+import { cache, generateFile } from './generate.js';
+import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+import {
+  type Line,
+  lineOrFailure,
+  machineText,
+  markdownTable,
+  median,
+  writeResult,
+} from './table.js';
 
 const runs = 3;
 /** Records of the workbook, at most. */
@@ -25,7 +32,7 @@ const formats: readonly {
   { format: 'parquet', copy: 'FORMAT parquet, COMPRESSION zstd', limit: 1 },
 ];
 
-/** What the rows of the table work on. */
+/** What all rows of the table share. */
 interface ExportSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
@@ -41,12 +48,12 @@ interface ExportSetup {
  * exceljs, and the memory of an export with that of a fifth of the records.
  */
 export async function runExports(flags: ReadonlySet<string>): Promise<void> {
-  const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
-  const records = Number(given[0] ?? (flags.has('--quick') ? 20_000 : 5_000_000));
+  const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
+  const records = Number(givenSizes[0] ?? (flags.has('--quick') ? 20_000 : 5_000_000));
   const folder = join(cache, 'exports');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const source = await generated(`exports-${records}.jsonl`, () => exportLines(records));
+  const source = await generateFile(`exports-${records}.jsonl`, () => exportLines(records));
   const server = await startServer();
   const instance = await DuckDBInstance.create(join(folder, 'peer.duckdb'), { threads: '2' });
   try {
@@ -64,7 +71,7 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
     for (const format of ['csv', 'excel', 'parquet'])
       lines.push(await lineOrFailure(`memory, ${format}`, () => memoryLine(setup, format)));
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
-    const text = `${markdown(lines)}\n\n${machine({ DuckDB: version, exceljs: '4.4.0' })}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({ DuckDB: version, exceljs: '4.4.0' })}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('exports', text);
   } finally {
@@ -76,7 +83,7 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
 
 /** Ten columns: texts with few and with many values, numbers, dates and booleans. */
 function* exportLines(records: number): Generator<string> {
-  const random = seeded(20_261_124);
+  const random = seededRandom(20_261_124);
   for (let row = 0; row < records; row++) {
     yield `${JSON.stringify({
       variant: `GRCH38-1-${1000 * row + 1}-${1000 * row + 1}-T`,
@@ -100,24 +107,24 @@ async function formatLines(
 ): Promise<Line[]> {
   const [ours, theirs, durable]: [number[], number[], number[]] = [[], [], []];
   const target = join(folder, `peer.${format}`);
-  const question = `${format}, ${count(records)} records of 10 fields`;
+  const question = `${format}, ${recordCountText(records)} records of 10 fields`;
   const first = await lineOrFailure(format, async () => {
     for (let run = 0; run < runs; run++) {
-      ours.push(await exported(server, { dataset_id: datasetId, format }, records));
+      ours.push(await runExport(server, { dataset_id: datasetId, format }, records));
       const from = performance.now();
       await duckdb.run(`COPY t TO '${target}' (${copy})`);
       theirs.push((performance.now() - from) / 1000);
-      flush(target);
+      flushFile(target);
       durable.push((performance.now() - from) / 1000);
       rmSync(target);
     }
-    return line(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
+    return exportLine(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
   });
   if (durable.length < runs) return [first];
-  return [first, line(question, ours, 'the same, flushed as ours', durable, null)];
+  return [first, exportLine(question, ours, 'the same, flushed as ours', durable, null)];
 }
 
-function flush(file: string): void {
+function flushFile(file: string): void {
   const descriptor = openSync(file, 'r+');
   fsyncSync(descriptor);
   closeSync(descriptor);
@@ -131,7 +138,7 @@ async function workbookLine(setup: ExportSetup): Promise<Line> {
   const [ours, theirs]: [number[], number[]] = [[], []];
   const script = fileURLToPath(new URL('./peers/xlsx-exceljs.js', import.meta.url));
   for (let run = 0; run < runs; run++) {
-    ours.push(await exported(server, { dataset_id: datasetId, format: 'excel', params }, records));
+    ours.push(await runExport(server, { dataset_id: datasetId, format: 'excel', params }, records));
     const args = [script, source, join(folder, 'peer.xlsx'), String(records)];
     const { stdout, status } = spawnSync(process.execPath, args, {
       encoding: 'utf8',
@@ -140,10 +147,10 @@ async function workbookLine(setup: ExportSetup): Promise<Line> {
     if (status !== 0) throw new Error(`exceljs ended with status ${status}`);
     theirs.push(Number(stdout));
   }
-  return line(`excel, ${count(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
+  return exportLine(`excel, ${recordCountText(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
 }
 
-/** The peak memory of API and worker during an export of all records, against that of a fifth. */
+/** The peak memory of API and worker during an export of all records, compared with an export of a fifth of them. */
 async function memoryLine(
   { server, datasetId, records }: ExportSetup,
   format: string,
@@ -153,23 +160,23 @@ async function memoryLine(
     server.peakMb();
     // A limit is at most a million; without one, an export has all records.
     const params = limit < records ? { limit } : {};
-    await exported(server, { dataset_id: datasetId, format, params }, limit);
+    await runExport(server, { dataset_id: datasetId, format, params }, limit);
     return server.peakMb();
   };
-  const few = Math.min(1_000_000, records / 5);
-  const less = await peakOf(few);
-  const more = await peakOf(records);
+  const fewRecords = Math.min(1_000_000, records / 5);
+  const less = await peakOf(fewRecords);
+  const peakOfAll = await peakOf(records);
   return {
-    question: `peak memory, API and worker, ${format} of ${count(records)} records`,
-    ours: `${more.toFixed(0)} MB`,
-    peer: `${count(few)} records ${less.toFixed(0)} MB`,
-    ratio: more / less,
+    question: `peak memory, API and worker, ${format} of ${recordCountText(records)} records`,
+    ours: `${peakOfAll.toFixed(0)} MB`,
+    peer: `${recordCountText(fewRecords)} records ${less.toFixed(0)} MB`,
+    ratio: peakOfAll / less,
     limit: 1.2,
   };
 }
 
 /** Seconds from the request until the file is finished; it is deleted then. */
-async function exported(server: BenchServer, body: object, records: number): Promise<number> {
+async function runExport(server: BenchServer, body: object, records: number): Promise<number> {
   const from = performance.now();
   const { id } = await server.call('POST', '/v2/dataset_exports', body);
   for (;;) {
@@ -179,14 +186,14 @@ async function exported(server: BenchServer, body: object, records: number): Pro
     await pause(20);
   }
   const seconds = (performance.now() - from) / 1000;
-  const made = (await server.call('GET', `/v2/dataset_exports/${id}`)) as unknown as { readonly documents_count: number }; // prettier-ignore
-  if (made.documents_count !== records)
-    throw new Error(`the export has ${made.documents_count} of ${records} records`);
+  const exportRow = (await server.call('GET', `/v2/dataset_exports/${id}`)) as unknown as { readonly documents_count: number }; // prettier-ignore
+  if (exportRow.documents_count !== records)
+    throw new Error(`the export has ${exportRow.documents_count} of ${records} records`);
   await server.call('DELETE', `/v2/dataset_exports/${id}`);
   return seconds;
 }
 
-function line(
+function exportLine(
   question: string,
   ours: readonly number[],
   peer: string,
@@ -203,6 +210,6 @@ function line(
   };
 }
 
-function count(records: number): string {
+function recordCountText(records: number): string {
   return records.toLocaleString('en-US');
 }

@@ -1,22 +1,22 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
-import { seeded } from './random.js';
+import { seededRandom } from './random.js';
 import type { BenchServer } from './server.js';
 import { type Line, median } from './table.js';
 
 const seed = 20_261_125;
 /** Records of the dataset that the expression reads. */
-const known = 100_000;
+const knownRecords = 100_000;
 const runs = 3;
 
 /** An import whose expression looks up a value of another dataset for each record, compared with the same join of DuckDB. */
 export async function joinLine(server: BenchServer, records: number): Promise<Line> {
   const name = `join-${records}-${seed}`;
-  const keys = await generated(`${name}.csv`, () => keyLines(records));
-  const values = await generated(`${name}-values.csv`, valueLines);
+  const keys = await generateFile(`${name}.csv`, () => keyLines(records));
+  const values = await generateFile(`${name}-values.csv`, valueLines);
   const datasetId = await server.newDataset('values');
-  await server.import(datasetId, await server.upload(values), known);
+  await server.import(datasetId, await server.upload(values), knownRecords);
   const field = {
     name: 'name',
     data_type: 'string',
@@ -24,22 +24,27 @@ export async function joinLine(server: BenchServer, records: number): Promise<Li
     expression:
       "dataset_field_values(values, 'name', limit=1, filters=[('key__exact', record.key)])",
   };
-  const more = { target_fields: [field], annotator_params: { data: { values: datasetId } } };
+  const expressionParams = {
+    target_fields: [field],
+    annotator_params: { data: { values: datasetId } },
+  };
   const objectId = await server.upload(keys);
   const peer = nodeProgram('DuckDB', duckdbVersion(), './join-to-parquet.js', 'join.parquet');
-  const takes: Record<'ours' | 'theirs', number[]> = { ours: [], theirs: [] };
+  const secondsBySide: Record<'ours' | 'theirs', number[]> = { ours: [], theirs: [] };
   for (let run = 0; run < runs; run++) {
     await server.idle();
-    const joined = await server.newDataset(`joined-${run}`);
-    takes.ours.push(await server.import(joined, objectId, records, undefined, more));
-    await checkJoined(server, joined);
-    await server.call('DELETE', `/v2/objects/${joined}`);
+    const joinedDataset = await server.newDataset(`joined-${run}`);
+    secondsBySide.ours.push(
+      await server.import(joinedDataset, objectId, records, undefined, expressionParams),
+    );
+    await checkJoined(server, joinedDataset);
+    await server.call('DELETE', `/v2/objects/${joinedDataset}`);
     await server.idle();
-    takes.theirs.push(await peer.run(keys, records));
+    secondsBySide.theirs.push(await peer.run(keys, records));
   }
-  const [ours, theirs] = [median(takes.ours), median(takes.theirs)];
+  const [ours, theirs] = [median(secondsBySide.ours), median(secondsBySide.theirs)];
   return {
-    question: `import of ${records.toLocaleString('en-US')} records, each with a value of a dataset of ${known.toLocaleString('en-US')}`,
+    question: `import of ${records.toLocaleString('en-US')} records, each with a value of a dataset of ${knownRecords.toLocaleString('en-US')}`,
     ours: `${ours.toFixed(2)} s`,
     peer: `DuckDB ${theirs.toFixed(2)} s`,
     ratio: ours / theirs,
@@ -57,17 +62,17 @@ async function checkJoined(server: BenchServer, datasetId: number): Promise<void
 
 /** A tenth of the records has a key that the other dataset lacks. */
 function* keyLines(records: number): Generator<string> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   yield 'id,key,score\n';
   for (let i = 0; i < records; i++)
-    yield `${i},K${random.below((known / 9) * 10)},${random.next().toFixed(4)}\n`;
+    yield `${i},K${random.below((knownRecords / 9) * 10)},${random.next().toFixed(4)}\n`;
 }
 
 function* valueLines(): Generator<string> {
   yield 'key,name\n';
-  for (let i = 0; i < known; i++) yield `K${i},${nameOf(i)}\n`;
+  for (let i = 0; i < knownRecords; i++) yield `K${i},${nameOf(i)}\n`;
 }
 
 function nameOf(number: number): string | null {
-  return number < known ? `name of ${(number * 7919) % 1_000_003}` : null;
+  return number < knownRecords ? `name of ${(number * 7919) % 1_000_003}` : null;
 }

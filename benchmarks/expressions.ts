@@ -10,9 +10,16 @@ import { loadChunk } from '../readers/source/load-chunk.js';
 import { openSource } from '../readers/source/open.js';
 import { computeFields } from '../scheduler/jobs/import/expressions/compute-fields.js';
 import { joinLine } from './expressions-join.js';
-import { cache, generated } from './generate.js';
+import { cache, generateFile } from './generate.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+import {
+  type Line,
+  lineOrFailure,
+  machineText,
+  markdownTable,
+  median,
+  writeResult,
+} from './table.js';
 
 /** Fields with the kinds of work that expressions do, and the same in Python for records as dicts. */
 const fields = [
@@ -52,7 +59,7 @@ const fields = [
 ] as const;
 
 const targetFields = fields.map((field) => ({ ...field, python: undefined }));
-const bundled = 'examples/clinvar_grch38_2026_69k.vcf.gz';
+const bundledFile = 'examples/clinvar_grch38_2026_69k.vcf.gz';
 const runs = 5;
 
 /**
@@ -60,9 +67,10 @@ const runs = 5;
  * another dataset with DuckDB, and the evaluation alone with CPython on the same records.
  */
 export async function runExpressions(flags: ReadonlySet<string>): Promise<void> {
-  const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
-  const records = given.length > 0 ? Number(given[0]) : flags.has('--quick') ? 20_000 : 1_000_000;
-  const file = await generated(`clinvar-${records}.vcf.gz`, () => clinvarLines(records), 'bgzf');
+  const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
+  const records =
+    givenSizes.length > 0 ? Number(givenSizes[0]) : flags.has('--quick') ? 20_000 : 1_000_000;
+  const file = await generateFile(`clinvar-${records}.vcf.gz`, () => clinvarLines(records), 'bgzf');
   const server = await startServer();
   try {
     const lines = [
@@ -70,7 +78,7 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
       await lineOrFailure('join', () => joinLine(server, records)),
       await lineOrFailure('evaluation', () => evaluationLine(server, file, records)),
     ];
-    const text = `${markdown(lines)}\n\n${machine({ Python: pythonVersion() })}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({ Python: pythonVersion() })}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('expressions', text);
   } finally {
@@ -80,7 +88,7 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
 
 /** The bundled records of ClinVar again and again, at positions that differ. */
 function* clinvarLines(records: number): Generator<string> {
-  const text = gunzipSync(readFileSync(bundled)).toString('latin1').trimEnd().split('\n');
+  const text = gunzipSync(readFileSync(bundledFile)).toString('latin1').trimEnd().split('\n');
   const first = text.findIndex((line) => !line.startsWith('#'));
   yield `${text.slice(0, first).join('\n')}\n`;
   const rows = text.slice(first);
@@ -92,16 +100,18 @@ function* clinvarLines(records: number): Generator<string> {
 
 async function importLine(server: BenchServer, file: string, records: number): Promise<Line> {
   const objectId = await server.upload(file);
-  const takes: Record<'plain' | 'computed', number[]> = { plain: [], computed: [] };
+  const secondsByKind: Record<'plain' | 'computed', number[]> = { plain: [], computed: [] };
   for (let run = 0; run < runs; run++)
     for (const kind of ['plain', 'computed'] as const) {
       const datasetId = await server.newDataset(`${kind}-${run}`);
-      const more = kind === 'plain' ? {} : { target_fields: targetFields };
-      takes[kind].push(await server.import(datasetId, objectId, records, undefined, more));
+      const fieldParams = kind === 'plain' ? {} : { target_fields: targetFields };
+      secondsByKind[kind].push(
+        await server.import(datasetId, objectId, records, undefined, fieldParams),
+      );
       await server.idle();
       await server.call('DELETE', `/v2/objects/${datasetId}`);
     }
-  const [ours, plain] = [median(takes.computed), median(takes.plain)];
+  const [ours, plain] = [median(secondsByKind.computed), median(secondsByKind.plain)];
   return {
     question: `import of ${records.toLocaleString('en-US')} records with five computed fields`,
     ours: `${ours.toFixed(2)} s`,
@@ -112,17 +122,17 @@ async function importLine(server: BenchServer, file: string, records: number): P
 }
 
 async function evaluationLine(server: BenchServer, file: string, records: number): Promise<Line> {
-  const most = Math.min(records, 200_000);
-  const batches = await batchesOf(file, most);
+  const evaluatedRecords = Math.min(records, 200_000);
+  const batches = await batchesOf(file, evaluatedRecords);
   const rows = batches.reduce((sum, batch) => sum + batch.rows, 0);
-  const takes = Array.from({ length: 3 + runs }, () => evaluate(batches)).slice(3);
-  const ours = median(takes);
-  const theirs = await pythonSeconds(server, file, rows, records);
+  const ourTimes = Array.from({ length: 3 + runs }, () => secondsToEvaluate(batches)).slice(3);
+  const ourMedian = median(ourTimes);
+  const theirSeconds = await pythonSeconds(server, file, rows, records);
   return {
     question: `evaluation of five fields of ${rows.toLocaleString('en-US')} records, one thread`,
-    ours: `${(1000 * ours).toFixed(0)} ms`,
-    peer: `CPython ${(1000 * theirs).toFixed(0)} ms`,
-    ratio: ours / theirs,
+    ours: `${(1000 * ourMedian).toFixed(0)} ms`,
+    peer: `CPython ${(1000 * theirSeconds).toFixed(0)} ms`,
+    ratio: ourMedian / theirSeconds,
     limit: 0.2,
   };
 }
@@ -141,8 +151,8 @@ async function batchesOf(file: string, most: number): Promise<readonly Batch[]> 
       const out = new BatchBuilder();
       const bytes = (await loadChunk(ref)).slice();
       const report = new FindingCollector(rules, true);
-      const given = { columns: [], isFinal: true, hints: [], ...startStateOf(ref) };
-      reader.read(bytes, header, params, out, report, given);
+      const chunkStart = { columns: [], isFinal: true, hints: [], ...startStateOf(ref) };
+      reader.read(bytes, header, params, out, report, chunkStart);
       const batch = out.finish();
       batches.push(batch);
       rows += batch.rows;
@@ -157,7 +167,7 @@ async function batchesOf(file: string, most: number): Promise<readonly Batch[]> 
 const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
 /** Computes the fields of all batches; returns the seconds of the processor. */
-function evaluate(batches: readonly Batch[]): number {
+function secondsToEvaluate(batches: readonly Batch[]): number {
   const expressions = {
     fields: targetFields,
     data: '{}',

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Format } from './format.js';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { nodeProgram, pythonProgram } from './peers/peer.js';
-import { seeded } from './random.js';
+import { seededRandom } from './random.js';
 
 const seed = 20_261_122;
 
@@ -12,7 +12,7 @@ export const gff3: Format = {
   name: 'gff3',
   title: 'GFF3, Ensembl human',
   records: 1_320_000,
-  file: (records) => generated(`${records}-${seed}.gff3`, () => gff3Lines(records)),
+  file: (records) => generateFile(`${records}-${seed}.gff3`, () => gff3Lines(records)),
   reader: 'gff3',
   limit: 0.2,
   peers: [
@@ -26,7 +26,7 @@ export const gtf: Format = {
   name: 'gtf',
   title: 'GTF, Ensembl human',
   records: 730_000,
-  file: (records) => generated(`${records}-${seed}.gtf`, () => gtfLines(records)),
+  file: (records) => generateFile(`${records}-${seed}.gtf`, () => gtfLines(records)),
   reader: 'gtf',
   limit: 0.2,
   peers: [pythonProgram('Python csv to json', 'features_to_jsonl.py', ['gtf'])],
@@ -40,14 +40,14 @@ function* gff3Lines(records: number): Generator<string> {
       /\tID=gene:/.test(line),
     ),
   );
-  yield* copies(genes, records, '###\n');
+  yield* copyGenes(genes, records, '###\n');
 }
 
 function* gtfLines(records: number): Generator<string> {
   yield '#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
   const bytes = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
   const genes = genesOf(gunzipSync(bytes).toString(), /^$/, (line) => /\tgene\t/.test(line));
-  yield* copies(genes, records, '');
+  yield* copyGenes(genes, records, '');
 }
 
 /** Lines of the file, gene by gene. */
@@ -62,20 +62,20 @@ function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolea
 }
 
 /** Real genes in random order along the genome, with new coordinates, identifiers and names, and with their real structure. */
-function* copies(genes: readonly string[][], records: number, end: string): Generator<string> {
-  const random = seeded(seed);
+function* copyGenes(genes: readonly string[][], records: number, end: string): Generator<string> {
+  const random = seededRandom(seed);
   const step = 3.1e9 / Math.max(1, records);
-  let written = 0;
-  for (let copy = 1; written < records; copy++) {
-    const gene = random.pick(genes).slice(0, records - written);
-    const chromosome = Math.min(22, 1 + Math.floor((written * step) / 140e6));
-    const from = 1 + Math.floor((written * step) % 140e6);
+  let writtenCount = 0;
+  for (let copy = 1; writtenCount < records; copy++) {
+    const gene = random.pick(genes).slice(0, records - writtenCount);
+    const chromosome = Math.min(22, 1 + Math.floor((writtenCount * step) / 140e6));
+    const from = 1 + Math.floor((writtenCount * step) % 140e6);
     const first = Number(gene[0]!.split('\t')[3]);
     let text = '';
     for (const line of gene) {
       const [, source, type, start, stop, score, strand, phase, attributes = ''] = line.split('\t');
       const [low, high] = [start, stop].map((at) => Number(at) - first + from + 50_000);
-      const own = attributes
+      const ownAttributes = attributes
         .replace(
           /(ENS[GTEP])(\d{11})/g,
           (_, kind, id) => `${kind}${((Number(id) * 7 + copy * 997) % 9e10) + 1e10}`,
@@ -83,9 +83,9 @@ function* copies(genes: readonly string[][], records: number, end: string): Gene
         .replace(/((?:Name=|_name "))([A-Z][A-Z0-9]+)(?=[-.;"])/g, (all, key, name) =>
           name.startsWith('ENS') ? all : `${key}${name.slice(0, 4)}${copy}`,
         );
-      text += `${[chromosome, source, type, low, high, score, strand, phase, own].join('\t')}\n`;
+      text += `${[chromosome, source, type, low, high, score, strand, phase, ownAttributes].join('\t')}\n`;
     }
-    written += gene.length;
+    writtenCount += gene.length;
     yield text + end;
   }
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Peer } from './peers/peer.js';
 import { childCpuSeconds, startServer, type BenchServer } from './server.js';
-import { type Line, machine, markdown, median, writeResult } from './table.js';
+import { type Line, machineText, markdownTable, median, writeResult } from './table.js';
 
 /** One input format: its data, the reader that imports it, and the programs that it is compared with. */
 export interface Format {
@@ -16,7 +16,7 @@ export interface Format {
   readonly params?: Readonly<Record<string, unknown>>;
   /** Number of records that an import stores for that many records of the file, if it differs (VCF: one per alternate allele). */
   readonly stored?: (records: number) => number;
-  /** Highest allowed ratio of our wall time to that of the fastest peer. */
+  /** The highest allowed ratio of our wall time to that of the fastest peer. */
   readonly limit: number;
   readonly peers: readonly Peer[];
 }
@@ -31,12 +31,12 @@ export async function compareFormats(
   flags: ReadonlySet<string>,
 ): Promise<void> {
   const lines: Line[] = [];
-  for (const format of formats) lines.push(...(await compare(format, flags.has('--quick'))));
+  for (const format of formats) lines.push(...(await compareFormat(format, flags.has('--quick'))));
   const versions = new Map(
     formats.flatMap(({ peers }) => peers.map((peer) => [peer.name, peer.version()] as const)),
   );
-  const known = [...versions].map(([peer, version]) => [peer, version ?? 'not installed']);
-  const text = `${markdown(lines)}\n\n${machine(Object.fromEntries(known))}`;
+  const peerVersions = [...versions].map(([peer, version]) => [peer, version ?? 'not installed']);
+  const text = `${markdownTable(lines)}\n\n${machineText(Object.fromEntries(peerVersions))}`;
   process.stdout.write(`${text}\n`);
   if (flags.has('--write')) writeResult(name, text);
 }
@@ -46,34 +46,34 @@ export function recordsOf(format: Format, isQuick: boolean): number {
   return isQuick ? Math.ceil(format.records / 50) : format.records;
 }
 
-async function compare(format: Format, isQuick: boolean): Promise<Line[]> {
+async function compareFormat(format: Format, isQuick: boolean): Promise<Line[]> {
   const records = recordsOf(format, isQuick);
   const file = await format.file(records);
-  const large = await format.file(5 * records);
+  const largeFile = await format.file(5 * records);
   const peers = format.peers.filter((peer) => peer.version() !== undefined);
   const server = await startServer();
   try {
     const objectId = await server.upload(file);
     server.peakMb();
-    const ours: Take[] = [];
-    const theirs = peers.map((): Take[] => []);
+    const ourTakes: TimeTaken[] = [];
+    const theirTakes = peers.map((): TimeTaken[] => []);
     for (let run = 0; run < (isQuick ? runs.quick : runs.full); run++) {
       for (const [i, peer] of peers.entries()) {
-        theirs[i]!.push(await taken(() => peer.run(file, records), childCpuSeconds));
-        say(format, peer.name, theirs[i]!.at(-1)!);
+        theirTakes[i]!.push(await measureWork(() => peer.run(file, records), childCpuSeconds));
+        printTake(format, peer.name, theirTakes[i]!.at(-1)!);
       }
-      ours.push(await importOnce(server, format, objectId, records));
-      say(format, 'Strandlake', ours.at(-1)!);
+      ourTakes.push(await importOnce(server, format, objectId, records));
+      printTake(format, 'Strandlake', ourTakes.at(-1)!);
     }
     const peakMb = server.peakMb();
-    const largeId = await server.upload(large);
+    const largeId = await server.upload(largeFile);
     server.peakMb();
     await importOnce(server, format, largeId, 5 * records);
     const largeMb = server.peakMb();
     const megabytes = (statSync(file).size / 1e6).toFixed(0);
     const question = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
     return [
-      ...timeLines(question, format, peers, ours, theirs),
+      ...timeLines(question, format, peers, ourTakes, theirTakes),
       {
         question: `${format.name}: peak memory, API and worker, five times the records`,
         ours: `${largeMb.toFixed(0)} MB`,
@@ -91,11 +91,11 @@ function timeLines(
   question: string,
   { peers: all, limit }: Format,
   peers: readonly Peer[],
-  ours: readonly Take[],
-  theirs: readonly (readonly Take[])[],
+  ours: readonly TimeTaken[],
+  theirs: readonly (readonly TimeTaken[])[],
 ): Line[] {
-  const mine = middle(ours);
-  const medians = theirs.map(middle);
+  const ourMedian = medianTake(ours);
+  const medians = theirs.map(medianTake);
   const best = Math.min(...medians.map(({ seconds }) => seconds));
   const skipped = all.filter((peer) => !peers.includes(peer));
   return [
@@ -103,15 +103,15 @@ function timeLines(
       const { seconds } = medians[i]!;
       return {
         question,
-        ours: shown(mine),
-        peer: `${peer.name} ${shown(medians[i]!)}`,
-        ratio: mine.seconds / seconds,
+        ours: takeText(ourMedian),
+        peer: `${peer.name} ${takeText(medians[i]!)}`,
+        ratio: ourMedian.seconds / seconds,
         limit: seconds === best ? limit : null, // the limit applies to the fastest peer
       };
     }),
     ...skipped.map((peer) => ({
       question,
-      ours: shown(mine),
+      ours: takeText(ourMedian),
       peer: `${peer.name}: not installed, skipped`,
       ratio: null,
       limit: null,
@@ -124,9 +124,9 @@ async function importOnce(
   { name, params, stored = (n) => n }: Format,
   objectId: number,
   records: number,
-): Promise<Take> {
+): Promise<TimeTaken> {
   const datasetId = await server.newDataset(`${name}-${records}-${Date.now()}`);
-  const take = await taken(
+  const take = await measureWork(
     () => server.import(datasetId, objectId, stored(records), params),
     () => server.cpuSeconds(),
   );
@@ -137,28 +137,28 @@ async function importOnce(
 }
 
 /** Wall time, and processor time of all processes together, in seconds. */
-interface Take {
+interface TimeTaken {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
-async function taken(work: () => Promise<number>, cpu: () => number): Promise<Take> {
+async function measureWork(work: () => Promise<number>, cpu: () => number): Promise<TimeTaken> {
   const before = cpu();
   const seconds = await work();
   return { seconds, cpuSeconds: cpu() - before };
 }
 
-function middle(takes: readonly Take[]): Take {
+function medianTake(takes: readonly TimeTaken[]): TimeTaken {
   return {
     seconds: median(takes.map(({ seconds }) => seconds)),
     cpuSeconds: median(takes.map(({ cpuSeconds }) => cpuSeconds)),
   };
 }
 
-function shown({ seconds, cpuSeconds }: Take): string {
+function takeText({ seconds, cpuSeconds }: TimeTaken): string {
   return `${seconds.toFixed(2)} s (processors ${cpuSeconds.toFixed(1)} s)`;
 }
 
-function say({ name }: Format, who: string, take: Take): void {
-  process.stderr.write(`${name}: ${who} ${shown(take)}\n`);
+function printTake({ name }: Format, who: string, take: TimeTaken): void {
+  process.stderr.write(`${name}: ${who} ${takeText(take)}\n`);
 }

@@ -12,7 +12,10 @@ export const formats: readonly Format[] = [vcf, vcfSamples, csv, jsonl, gff3, gt
 
 /** Returns the benchmark of one format, or of all formats for the name `formats`. */
 export function runFormats(name: string): (flags: ReadonlySet<string>) => Promise<void> {
-  const chosen = name === 'formats' ? formats : formats.filter((format) => format.name === name);
+  const chosenFormats =
+    name === 'formats' ? formats : formats.filter((format) => format.name === name);
   return (flags) =>
-    flags.has('--profile') ? profileFormats(chosen, flags) : compareFormats(name, chosen, flags);
+    flags.has('--profile')
+      ? profileFormats(chosenFormats, flags)
+      : compareFormats(name, chosenFormats, flags);
 }

@@ -9,7 +9,7 @@ import type { Random } from './random.js';
 export const cache = join('benchmarks', '.cache');
 
 /** Writes a text to a file of the cache unless the file exists; returns its path. The extension of the name decides the compression. */
-export async function generated(
+export async function generateFile(
   name: string,
   pieces: () => Iterable<string>,
   pack: 'plain' | 'gzip' | 'bgzf' = 'plain',
@@ -21,7 +21,7 @@ export async function generated(
   const disk = createWriteStream(`${file}.part`);
   const out = pack === 'gzip' ? createGzip() : disk;
   if (out !== disk) out.pipe(disk);
-  for (const block of blocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
+  for (const block of cutBlocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
     if (!out.write(pack === 'bgzf' ? bgzfBlock(block) : block)) await once(out, 'drain');
   if (pack === 'bgzf') out.write(bgzfEnd);
   out.end();
@@ -43,17 +43,17 @@ export function newDigits(text: string, random: Random): string {
 }
 
 /** Cuts a text into blocks of `size` bytes; the last block may be smaller. */
-function* blocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
-  let rest: Uint8Array = new Uint8Array(0);
+function* cutBlocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
+  let restOfPiece: Uint8Array = new Uint8Array(0);
   let text = '';
   for (const piece of pieces) {
     text += piece;
     if (text.length < size) continue;
-    let bytes: Uint8Array = Buffer.concat([rest, Buffer.from(text)]);
+    let bytes: Uint8Array = Buffer.concat([restOfPiece, Buffer.from(text)]);
     text = '';
     for (; bytes.length >= size; bytes = bytes.subarray(size)) yield bytes.subarray(0, size);
-    rest = bytes;
+    restOfPiece = bytes;
   }
-  let bytes: Uint8Array = Buffer.concat([rest, Buffer.from(text)]);
+  let bytes: Uint8Array = Buffer.concat([restOfPiece, Buffer.from(text)]);
   for (; bytes.length > 0; bytes = bytes.subarray(size)) yield bytes.subarray(0, size);
 }

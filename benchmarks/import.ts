@@ -4,7 +4,7 @@ import { bcftoolsPeers, bcftoolsVersion } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns } from './peers/columns.js';
 import { timeQueries } from './queries.js';
 import { startServer } from './server.js';
-import { type Line, machine, markdown, median, writeResult } from './table.js';
+import { type Line, machineText, markdownTable, median, writeResult } from './table.js';
 
 /** Size of a run. `--quick` only checks that the benchmark works; its numbers mean nothing. */
 interface Size {
@@ -13,15 +13,15 @@ interface Size {
   readonly runs: number;
   readonly queryRuns: number;
 }
-const full: Size = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns: 31 };
-const quick: Size = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
+const fullSize: Size = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns: 31 };
+const quickSize: Size = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
 
 /** `npm run bench -- import`: compares a whole import with bcftools and DuckDB, measures memory, and compares queries on the result. */
-export async function run(flags: ReadonlySet<string>): Promise<void> {
-  const size = flags.has('--quick') ? quick : full;
+export async function runImports(flags: ReadonlySet<string>): Promise<void> {
+  const size = flags.has('--quick') ? quickSize : fullSize;
   const lines = [...(await timeImports(size)), ...(await atLargeSize(size))];
   const versions = { bcftools: bcftoolsVersion() ?? 'not installed', DuckDB: duckdbVersion() };
-  const text = `${markdown(lines)}\n\n${machine(versions)}`;
+  const text = `${markdownTable(lines)}\n\n${machineText(versions)}`;
   process.stdout.write(`${text}\n`);
   if (flags.has('--write')) writeResult('import', text);
 }
@@ -31,11 +31,12 @@ let peakSmallMb = 0;
 async function timeImports(size: Size): Promise<Line[]> {
   const vcf = await vcfFile(size.small);
   const version = bcftoolsVersion();
-  if (version === undefined) say('bcftools is not installed: the comparison with it is skipped');
+  if (version === undefined)
+    printLine('bcftools is not installed: the comparison with it is skipped');
   const peers =
     version === undefined ? [] : bcftoolsPeers([...fixedColumns, ...infoColumns(infoKeys)]);
-  const ours: number[] = [];
-  const theirs = peers.map((): number[] => []);
+  const ourTimes: number[] = [];
+  const theirTimes = peers.map((): number[] => []);
   const server = await startServer();
   try {
     const objectId = await server.upload(vcf);
@@ -43,12 +44,12 @@ async function timeImports(size: Size): Promise<Line[]> {
     for (let run = 0; run < size.runs; run++) {
       for (const [i, peer] of peers.entries()) {
         const seconds = await peer.run(vcf, size.small);
-        theirs[i]?.push(seconds);
-        say(`${peer.name}: ${seconds.toFixed(2)} s`);
+        theirTimes[i]?.push(seconds);
+        printLine(`${peer.name}: ${seconds.toFixed(2)} s`);
       }
       const datasetId = await server.newDataset(`run-${run}`);
-      ours.push(await server.import(datasetId, objectId, size.small));
-      say(`Strandlake: ${ours.at(-1)?.toFixed(2)} s`);
+      ourTimes.push(await server.import(datasetId, objectId, size.small));
+      printLine(`Strandlake: ${ourTimes.at(-1)?.toFixed(2)} s`);
       await server.idle();
       await server.call('DELETE', `/v2/objects/${datasetId}`);
     }
@@ -56,26 +57,26 @@ async function timeImports(size: Size): Promise<Line[]> {
   } finally {
     await server.stop();
   }
-  const mine = median(ours);
-  const medians = theirs.map(median);
+  const ourMedian = median(ourTimes);
+  const medians = theirTimes.map(median);
   const best = Math.min(...medians);
   const question = `import of ${size.small.toLocaleString('en-US')} records`;
-  const times: Line[] = peers.map(({ name }, i) => ({
+  const timeLines: Line[] = peers.map(({ name }, i) => ({
     question,
-    ours: `${mine.toFixed(2)} s`,
+    ours: `${ourMedian.toFixed(2)} s`,
     peer: `${name} ${medians[i]?.toFixed(2)} s`,
-    ratio: mine / (medians[i] ?? Number.NaN),
+    ratio: ourMedian / (medians[i] ?? Number.NaN),
     limit: medians[i] === best ? 1 : null, // the limit applies to the faster of the two
   }));
-  const alone = {
+  const importAlone = {
     question,
-    ours: `${mine.toFixed(2)} s`,
+    ours: `${ourMedian.toFixed(2)} s`,
     peer: 'skipped',
     ratio: null,
     limit: null,
   };
   return [
-    ...(times.length === 0 ? [alone] : times),
+    ...(timeLines.length === 0 ? [importAlone] : timeLines),
     memoryLine(
       `peak memory, API and worker, ${size.small.toLocaleString('en-US')} records`,
       peakSmallMb,
@@ -94,7 +95,7 @@ async function atLargeSize(size: Size): Promise<Line[]> {
     server.peakMb();
     const datasetId = await server.newDataset('large');
     const seconds = await server.import(datasetId, objectId, size.large);
-    say(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
+    printLine(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
     const question = `peak memory, ${size.large.toLocaleString('en-US')} records`;
     const memory = memoryLine(question, server.peakMb(), peakSmallMb, 1.2);
     return [memory, ...(await timeQueries(server, datasetId, size.queryRuns))];
@@ -108,6 +109,6 @@ function memoryLine(question: string, mb: number, againstMb: number, limit: numb
   return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / againstMb, limit };
 }
 
-function say(text: string): void {
+function printLine(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,9 +1,9 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_260_401;
 
@@ -12,7 +12,7 @@ export const jsonl: Format = {
   name: 'jsonl',
   title: 'JSONL, 30 keys, some nested',
   records: 200_000,
-  file: (records) => generated(`${records}-${seed}.jsonl`, () => jsonlLines(records)),
+  file: (records) => generateFile(`${records}-${seed}.jsonl`, () => jsonlLines(records)),
   reader: 'json',
   limit: 1.2,
   peers: [
@@ -37,11 +37,11 @@ interface ClinvarRecord {
 }
 
 /** Real names and titles, so that lengths and variety are realistic (ClinVar, public domain, by way of clinvar-this, MIT). */
-const real = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
+const realRecords = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as ClinvarRecord);
-const conditions = real.flatMap(({ classifiedRecord }) =>
+const conditionNames = realRecords.flatMap(({ classifiedRecord }) =>
   classifiedRecord.rcvList.rcvAccessions.map(({ title }) => title.split(' AND ').at(-1)),
 );
 
@@ -53,11 +53,11 @@ const statuses = [
   'criteria provided, multiple submitters, no conflicts',
   'no assertion criteria provided',
 ];
-const frequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
-const day = (r: Random): string =>
-  `20${10 + r.below(15)}-${two(1 + r.below(12))}-${two(1 + r.below(28))}`;
-const two = (number: number): string => String(number).padStart(2, '0');
-const often =
+const randomFrequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
+const randomDay = (r: Random): string =>
+  `20${10 + r.below(15)}-${twoDigits(1 + r.below(12))}-${twoDigits(1 + r.below(28))}`;
+const twoDigits = (number: number): string => String(number).padStart(2, '0');
+const withShare =
   (share: number, make: JsonKey[1]): JsonKey[1] =>
   (r, at) =>
     r.next() < share ? make(r, at) : undefined;
@@ -72,22 +72,22 @@ const jsonKeys: readonly JsonKey[] = [
   ['position', (_, at) => at],
   ['reference', (r) => r.pick(bases)],
   ['alternate', (r) => r.pick([...bases, 'AT', 'GCC'])],
-  ['rsid', often(0.7, (r) => `rs${r.below(2 ** 31)}`)],
+  ['rsid', withShare(0.7, (r) => `rs${r.below(2 ** 31)}`)],
   ['quality', (r) => Number((10 + 90 * r.next()).toFixed(2))],
   ['filters', list(2, (r) => (r.next() < 0.9 ? 'PASS' : 'q20'))],
   ['accession', (r) => ({ accession: `VCV${r.below(1e9)}`, version: 1 + r.below(30, 3) })],
-  ['name', (r) => r.pick(real).variationName],
-  ['variation_type', (r) => r.pick(real).variationType],
+  ['name', (r) => r.pick(realRecords).variationName],
+  ['variation_type', (r) => r.pick(realRecords).variationType],
   ['gene', (r, at) => ({ symbol: `GENE${Math.floor(at / 150_000)}`, hgnc_id: r.below(60_000) })],
   ['consequences', list(3, (r) => r.pick(consequences))],
   ['significance', (r) => r.pick(significances)],
   ['review_status', (r) => r.pick(statuses)],
-  ['last_evaluated', often(0.8, day)],
-  ['created', day],
+  ['last_evaluated', withShare(0.8, randomDay)],
+  ['created', randomDay],
   ['submitters', (r) => 1 + r.below(40, 4)],
   [
     'conditions',
-    list(3, (r) => ({ name: r.pick(conditions), db: 'MedGen', id: `C${r.below(1e7)}` })),
+    list(3, (r) => ({ name: r.pick(conditionNames), db: 'MedGen', id: `C${r.below(1e7)}` })),
   ],
   ['citations', list(4, (r) => r.below(38e6))],
   [
@@ -102,22 +102,27 @@ const jsonKeys: readonly JsonKey[] = [
   ],
   ['allele_count', (r) => r.below(5000, 6)],
   ['allele_number', (r) => 5008 - 2 * r.below(40, 3)],
-  ['frequency', frequency],
+  ['frequency', randomFrequency],
   [
     'populations',
-    (r) => ({ afr: frequency(r), amr: frequency(r), eas: frequency(r), nfe: frequency(r) }),
+    (r) => ({
+      afr: randomFrequency(r),
+      amr: randomFrequency(r),
+      eas: randomFrequency(r),
+      nfe: randomFrequency(r),
+    }),
   ],
   ['depth', (r) => 8 + r.below(90)],
   ['cadd', (r) => Number((40 * r.next()).toFixed(2))],
-  ['revel', often(0.2, (r) => Number(r.next().toFixed(3)))],
+  ['revel', withShare(0.2, (r) => Number(r.next().toFixed(3)))],
   ['phylop', (r) => Number((10 * r.next() - 5).toFixed(4))],
   ['is_canonical', (r) => r.next() < 0.6],
-  ['note', often(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
+  ['note', withShare(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
 ];
 
 /** Lines of the file. The same number of records gives the same lines. */
 function* jsonlLines(records: number): Generator<string> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const step = 3e9 / Math.max(1, records);
   for (let row = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(1.9 * step * random.next());

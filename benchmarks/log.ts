@@ -9,16 +9,16 @@ import { batchOfRows } from '../engine/parquet/plain-rows.js';
 import { parquetColumns } from '../engine/store/arrow.js';
 import { writeCheckpoint } from '../engine/store/checkpoints.js';
 import { deletionVector } from '../engine/store/deletion-vector.js';
-import { nothing } from '../engine/store/log-state.js';
+import { emptyState } from '../engine/store/log-state.js';
 import { openStore } from '../engine/store/open.js';
 import { flushSegment, writeUnflushed } from '../engine/store/segment.js';
-import { replay } from '../engine/store/snapshot.js';
+import { replayLog } from '../engine/store/snapshot.js';
 import type { Segment, Store } from '../engine/store/store.js';
-import { seeded } from './random.js';
-import { machine, markdown, median, writeResult, type Line } from './table.js';
+import { seededRandom } from './random.js';
+import { machineText, markdownTable, median, writeResult, type Line } from './table.js';
 
 const runs = 5;
-/** As many segments are replaced by one, as a merge does. */
+/** The number of commits after which their segments are replaced by one, as by a merge. */
 const mergedAt = 50;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 
@@ -29,12 +29,12 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
   try {
     const folder = await openDataFolder(root);
     const store = openStore(folder);
-    const setup = { folder, store, segment: await written(folder) };
+    const setup = { folder, store, segment: await writeOneSegment(folder) };
     const lines = [
-      await line(setup, 1, 'small commits', 5_000 * share, appended),
-      await line(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleted),
+      await logLine(setup, 1, 'small commits', 5_000 * share, appendCommit),
+      await logLine(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
     ];
-    const text = `${markdown(lines)}\n\n${machine({}).replace(/, $/, '')}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({}).replace(/, $/, '')}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('log', text);
   } finally {
@@ -45,11 +45,11 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
 interface LogSetup {
   readonly folder: DataFolder;
   readonly store: Store;
-  /** In the scratch folder. */
+  /** The segment in the scratch folder. */
   readonly segment: Segment;
 }
 
-async function written(folder: DataFolder): Promise<Segment> {
+async function writeOneSegment(folder: DataFolder): Promise<Segment> {
   const data = batchOfRows(parquetColumns(columns), [{ _id: 'a', _commit: '1', n: 1 }]);
   const file = join(folder.scratch, 'one.parquet');
   const segment = await writeUnflushed({ columns, data, rows: 1 }, file);
@@ -57,7 +57,7 @@ async function written(folder: DataFolder): Promise<Segment> {
   return segment;
 }
 
-async function line(
+async function logLine(
   setup: LogSetup,
   datasetId: number,
   what: string,
@@ -71,19 +71,19 @@ async function line(
   await makeFolder(scratch);
   const file = join(scratch, 'checkpoint.parquet');
   await store.publishCheckpoint(datasetId, file, await writeCheckpoint(folder, datasetId, version, file)); // prettier-ignore
-  const whole = await timed(() => replay(folder, datasetId, Infinity, nothing));
-  const short = await timed(() => replay(folder, datasetId));
+  const wholeReplayMs = await timeWork(() => replayLog(folder, datasetId, Infinity, emptyState));
+  const shortReplayMs = await timeWork(() => replayLog(folder, datasetId));
   return {
     question: `${commits.toLocaleString('en')} ${what}`,
-    ours: `${short.toFixed(1)} ms`,
-    peer: `the whole log ${whole.toFixed(0)} ms`,
-    ratio: short / whole,
+    ours: `${shortReplayMs.toFixed(1)} ms`,
+    peer: `the whole log ${wholeReplayMs.toFixed(0)} ms`,
+    ratio: shortReplayMs / wholeReplayMs,
     limit: 0.25,
   };
 }
 
 /** Adds a segment, which replaces those before it at times. */
-async function appended({ folder, store, segment }: LogSetup, id: number, i: number) {
+async function appendCommit({ folder, store, segment }: LogSetup, id: number, i: number) {
   const scratch = folder.taskScratch(id, 1);
   await makeFolder(scratch);
   copyFileSync(join(folder.scratch, segment.path), join(scratch, segment.path));
@@ -93,23 +93,24 @@ async function appended({ folder, store, segment }: LogSetup, id: number, i: num
 }
 
 /** Deletes other rows of one large segment. */
-async function deleted(setup: LogSetup, id: number, i: number) {
+async function deleteCommit(setup: LogSetup, id: number, i: number) {
   const { store } = setup;
-  if (i === 0) await appended({ ...setup, segment: { ...setup.segment, rows: 1_000_000 } }, id, i);
+  if (i === 0)
+    await appendCommit({ ...setup, segment: { ...setup.segment, rows: 1_000_000 } }, id, i);
   const { segments, version } = await store.snapshot(id);
-  const next = seeded(i);
+  const next = seededRandom(i);
   const rows = new Set(Array.from({ length: 25_000 }, () => next.below(1_000_000)));
   const deletion = deletionVector(Int32Array.from(rows).sort());
   const change = { columns, add: [], remove: [], update: [{ ...segments[0]!, deletion }], info: {}, base: version }; // prettier-ignore
   await store.commit(id, change, '');
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
+async function timeWork(work: () => Promise<unknown>): Promise<number> {
+  const runTimes: number[] = [];
   for (let run = 0; run < runs; run++) {
     const start = performance.now();
     await work();
-    times.push(performance.now() - start);
+    runTimes.push(performance.now() - start);
   }
-  return median(times);
+  return median(runTimes);
 }

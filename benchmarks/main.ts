@@ -1,5 +1,5 @@
 import { formats, runFormats } from './formats.js';
-import { run as runImport } from './import.js';
+import { runImports as runImport } from './import.js';
 import { runExports } from './exports.js';
 import { runExpressions } from './expressions.js';
 import { runLog } from './log.js';

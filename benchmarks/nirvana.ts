@@ -1,7 +1,7 @@
 import type { Format } from './format.js';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { pythonProgram } from './peers/peer.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_260_403;
 
@@ -11,7 +11,7 @@ export const nirvana: Format = {
   title: 'Nirvana .json.gz, one sample',
   records: 100_000,
   file: (records) =>
-    generated(`${records}-${seed}.nirvana.json.gz`, () => nirvanaLines(records), 'gzip'),
+    generateFile(`${records}-${seed}.nirvana.json.gz`, () => nirvanaLines(records), 'gzip'),
   reader: 'nirvana',
   limit: 0.5,
   peers: [pythonProgram('Python gzip and json by line', 'nirvana_to_jsonl.py')],
@@ -48,16 +48,16 @@ const significances = ['benign', 'likely benign', 'uncertain significance', 'pat
 /** Lines of the file. The same number of records gives the same lines. */
 function* nirvanaLines(positions: number): Generator<string> {
   yield `{"header":${JSON.stringify(header)},"positions":[\n`;
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const step = 2.4e8 / Math.max(1, positions);
   for (let row = 0, at = 10_000; row < positions; row++) {
     at += 1 + Math.floor(1.9 * step * random.next());
-    yield `${JSON.stringify(position(random, at))}${row + 1 < positions ? ',' : ''}\n`;
+    yield `${JSON.stringify(positionJson(random, at))}${row + 1 < positions ? ',' : ''}\n`;
   }
   yield '],"genes":[\n{"name":"PALB2","omim":[{"mimNumber":610355}]},\n{"name":"LDLR"}\n]}\n';
 }
 
-function position(r: Random, at: number): object {
+function positionJson(r: Random, at: number): object {
   const ref = r.pick(bases);
   const alt = r.pick(bases);
   const depth = 8 + r.below(90);
@@ -79,11 +79,11 @@ function position(r: Random, at: number): object {
         alleleDepths: [depth - alternate, alternate],
       },
     ],
-    variants: [variant(r, at, ref, alt)],
+    variants: [variantJson(r, at, ref, alt)],
   };
 }
 
-function variant(r: Random, at: number, ref: string, alt: string): object {
+function variantJson(r: Random, at: number, ref: string, alt: string): object {
   const gene = Math.floor(at / 150_000);
   return {
     vid: `1-${at}-${ref}-${alt}`,
@@ -95,9 +95,9 @@ function variant(r: Random, at: number, ref: string, alt: string): object {
     variantType: 'SNV',
     hgvsg: `NC_000001.11:g.${at}${ref}>${alt}`,
     phylopScore: Number((4 * r.next() - 2).toFixed(1)),
-    ...(r.next() < 0.2 && { clinvar: clinvar(r, ref, alt) }),
+    ...(r.next() < 0.2 && { clinvar: clinvarJson(r, ref, alt) }),
     ...(r.next() < 0.6 && { dbsnp: [`rs${r.below(2 ** 31)}`] }),
-    ...(r.next() < 0.7 && { gnomad: gnomad(r) }),
+    ...(r.next() < 0.7 && { gnomad: gnomadJson(r) }),
     transcripts: Array.from({ length: 1 + r.below(8) }, () => ({
       transcript: `ENST${String(r.below(700_000)).padStart(11, '0')}.${1 + r.below(9)}`,
       source: 'Ensembl',
@@ -112,7 +112,7 @@ function variant(r: Random, at: number, ref: string, alt: string): object {
   };
 }
 
-function clinvar(r: Random, ref: string, alt: string): readonly object[] {
+function clinvarJson(r: Random, ref: string, alt: string): readonly object[] {
   return Array.from({ length: 1 + r.below(2) }, () => ({
     id: `RCV${String(r.below(1e6)).padStart(9, '0')}.${1 + r.below(9)}`,
     variationId: `VCV${String(r.below(1e6)).padStart(9, '0')}.${1 + r.below(9)}`,
@@ -128,7 +128,7 @@ function clinvar(r: Random, ref: string, alt: string): readonly object[] {
   }));
 }
 
-function gnomad(r: Random): object {
+function gnomadJson(r: Random): object {
   const frequency = (): number => Number((r.next() ** 8).toFixed(6));
   return {
     coverage: 20 + r.below(20),

@@ -18,21 +18,24 @@ const phases: readonly (readonly [name: string, place: RegExp])[] = [
   ['columns', /\/engine\/ingest\//],
   ['Parquet', /\/engine\/store\/|parquet|wasm/],
 ];
-const others = ['collect garbage', 'other'];
+const engineCategories = ['collect garbage', 'other'];
 
 /** `--profile`: share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each format. */
 export async function profileFormats(
   formats: readonly Format[],
   flags: ReadonlySet<string>,
 ): Promise<void> {
-  const names = [...phases.map(([name]) => name), ...others];
+  const names = [...phases.map(([name]) => name), ...engineCategories];
   const lines = [
     `| Format | MB/s of one thread | ${names.join(' | ')} |`,
     `|---|---|${names.map(() => '---|').join('')}`,
   ];
   const details: string[] = [];
   for (const format of formats) {
-    const { megabytesPerSecond, shares, functions } = await profile(format, flags.has('--quick'));
+    const { megabytesPerSecond, shares, functions } = await profileOneFormat(
+      format,
+      flags.has('--quick'),
+    );
     const cells = names.map((name) => `${Math.round(100 * (shares.get(name) ?? 0))}%`);
     lines.push(`| ${format.name} | ${megabytesPerSecond.toFixed(0)} | ${cells.join(' | ')} |`);
     details.push(`${format.name}: ${functions.slice(0, 12).join(', ')}`);
@@ -42,19 +45,19 @@ export async function profileFormats(
   if (flags.has('--write')) writeResult('profile', text);
 }
 
-async function profile(format: Format, isQuick: boolean) {
+async function profileOneFormat(format: Format, isQuick: boolean) {
   const file = await format.file(recordsOf(format, isQuick));
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-profile-'));
   const session = new Session();
   session.connect();
   try {
-    await work(format, file, folder, 2); // until the engine has compiled the loops
+    await profileFormat(format, file, folder, 2); // until the engine has compiled the loops
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: 500 });
     await session.post('Profiler.start');
-    const { seconds, bytes } = await work(format, file, folder, chunks);
+    const { seconds, bytes } = await profileFormat(format, file, folder, chunks);
     const { profile } = await session.post('Profiler.stop');
-    return { megabytesPerSecond: bytes / 1e6 / seconds, ...attributed(profile) };
+    return { megabytesPerSecond: bytes / 1e6 / seconds, ...timeByCategory(profile) };
   } finally {
     session.disconnect();
     rmSync(folder, { recursive: true });
@@ -62,7 +65,7 @@ async function profile(format: Format, isQuick: boolean) {
 }
 
 /** Reads the first chunks of a file as a pool thread does. Returns seconds and decoded bytes; splitting the file is not counted. */
-async function work(format: Format, path: string, folder: string, most: number) {
+async function profileFormat(format: Format, path: string, folder: string, most: number) {
   const source = await openSource(join(process.cwd(), path), path);
   let [index, bytes, seconds] = [0, 0, 0];
   try {
@@ -101,7 +104,7 @@ async function work(format: Format, path: string, folder: string, most: number) 
 }
 
 /** Share of each phase, and the functions with the most time of their own. */
-function attributed({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
+function timeByCategory({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const phaseOf = (id: number | undefined): string => {

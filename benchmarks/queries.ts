@@ -83,8 +83,8 @@ export async function timeQueries(
   const files = segmentsOf(server.data, datasetId);
   const table = `read_parquet([${files.map((file) => `'${file}'`).join(', ')}])`;
   const { total } = await server.call('POST', path, { limit: 0 });
-  const middle = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
-  const sample = sampleOf(middle.results[0] ?? {});
+  const middleRecord = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
+  const sample = sampleOf(middleRecord.results[0] ?? {});
   const lines: Line[] = [];
   for (const { name, request, sql } of questions(sample)) {
     const [ours, theirs]: [number[], number[]] = [[], []];
@@ -94,12 +94,19 @@ export async function timeQueries(
       totals[0] = (await server.call('POST', path, request)).total;
       ours.push(performance.now() - oursFrom);
       const theirsFrom = performance.now();
-      for (const text of sql) totals[1] = await first(connection, text.replaceAll('$t', table));
+      for (const text of sql)
+        totals[1] = await firstValue(connection, text.replaceAll('$t', table));
       theirs.push(performance.now() - theirsFrom);
     }
     if (totals[0] !== totals[1]) throw new Error(`${name}: ${totals[0]} is not ${totals[1]}`);
     const [a, b] = [median(ours), median(theirs)];
-    lines.push({ question: name, ours: ms(a), peer: `DuckDB ${ms(b)}`, ratio: a / b, limit: 1.3 });
+    lines.push({
+      question: name,
+      ours: millisecondsText(a),
+      peer: `DuckDB ${millisecondsText(b)}`,
+      ratio: a / b,
+      limit: 1.3,
+    });
   }
   connection.closeSync();
   return lines;
@@ -113,11 +120,11 @@ function sampleOf(record: Readonly<Record<string, unknown>>): Sample {
   return { variant: String(record['variant']), chromosome: at.chromosome, start: at.start };
 }
 
-async function first(connection: DuckDBConnection, sql: string): Promise<number> {
+async function firstValue(connection: DuckDBConnection, sql: string): Promise<number> {
   const reader = await connection.runAndReadAll(sql);
   return Number(reader.getRowsJson()[0]?.[0]);
 }
 
-function ms(value: number): string {
+function millisecondsText(value: number): string {
   return `${value.toFixed(1)} ms`;
 }

@@ -1,15 +1,15 @@
 import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { QueryDataset } from './query-dataset.js';
-import { type ComparedEngine, agree, comparedEngines } from './query-engines.js';
+import { type ComparedEngine, checkAgreement, comparedEngines } from './query-engines.js';
 import { type Question, questions } from './query-questions.js';
 import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
 import { tablesFolder } from './query-tables.js';
 import { median } from './table.js';
 
-const starts = 3;
+const startCount = 3;
 /** Highest allowed ratio to the better peer. */
-const bar = 2;
+const greatestRatio = 2;
 
 /** Measures the first answer of each engine after its start: every question is the only one of a process. */
 export async function measureCold(dataset: QueryDataset): Promise<QuestionTable> {
@@ -20,7 +20,7 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
   return questionTable(
     title,
     questions(dataset.sample),
-    () => bar,
+    () => greatestRatio,
     (question) => firstAnswers(question, engines),
   );
 }
@@ -30,23 +30,23 @@ async function firstAnswers(
   question: Question,
   engines: readonly ComparedEngine[],
 ): Promise<EngineTimes> {
-  const times = engines.map((): number[] => []);
-  for (let start = 0; start < starts; start++) {
+  const engineTimes = engines.map((): number[] => []);
+  for (let start = 0; start < startCount; start++) {
     const answers = [];
     for (const [i, engine] of engines.entries()) {
       if (!engine.answers(question)) continue;
-      const opened = await engine.open();
+      const openedEngine = await engine.open();
       try {
-        const answer = await opened.ask(question);
-        times[i]!.push(answer.ms);
+        const answer = await openedEngine.ask(question);
+        engineTimes[i]!.push(answer.ms);
         answers.push(answer);
-        if (start === 0) agree(question, answers[0]!, engine.name, answer);
+        if (start === 0) checkAgreement(question, answers[0]!, engine.name, answer);
       } finally {
-        await opened.close();
+        await openedEngine.close();
       }
     }
   }
-  return times.map((each) => (each.length === 0 ? null : median(each)));
+  return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
 }
 
 /** Reads all files once, so that the system has their pages in memory, as far as it has room. */

@@ -1,17 +1,17 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openConnections } from './connections.js';
-import { cache, generated } from './generate.js';
-import { seeded } from './random.js';
+import { cache, generateFile } from './generate.js';
+import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, markdown, median } from './table.js';
+import { type Line, markdownTable, median } from './table.js';
 
 const seed = 20_261_120;
 const warmups = 2;
 const runs = 9;
-/** Highest allowed ratio. */
-const bar = 1.5;
+/** The highest allowed ratio to one commit. */
+const greatestRatio = 1.5;
 
 /** `--commits`: compares a dataset of a thousand small commits with one commit of the same records, after merging has finished. */
 export async function measureCommits(
@@ -19,30 +19,32 @@ export async function measureCommits(
   isQuick: boolean,
 ): Promise<string> {
   const commits = number('commits', isQuick ? 40 : 1000);
-  const each = number('each', isQuick ? 100 : 1000);
-  const records = commits * each;
+  const recordsPerCommit = number('each', isQuick ? 100 : 1000);
+  const records = commits * recordsPerCommit;
   const name = `query-${records}-${seed}.jsonl`;
-  const whole = await generated(name, () => recordLines(0, records));
+  const wholeFile = await generateFile(name, () => recordLines(0, records));
   const folder = join(cache, 'query-commits');
   const server = await startServer();
   try {
-    const one = await server.newDataset('one commit');
-    await server.import(one, await server.upload(whole), records);
-    const many = await server.newDataset('many commits');
+    const oneCommitDataset = await server.newDataset('one commit');
+    await server.import(oneCommitDataset, await server.upload(wholeFile), records);
+    const manyCommitsDataset = await server.newDataset('many commits');
     mkdirSync(folder, { recursive: true });
     for (let i = 0; i < commits; i++) {
       const file = join(folder, `${i}.jsonl`);
-      writeFileSync(file, [...recordLines(i * each, each)].join(''));
+      writeFileSync(file, [...recordLines(i * recordsPerCommit, recordsPerCommit)].join(''));
       const objectId = await server.upload(file);
-      await server.import(many, objectId, (i + 1) * each);
-      if ((i + 1) % 100 === 0) say(`${i + 1} commits`);
+      await server.import(manyCommitsDataset, objectId, (i + 1) * recordsPerCommit);
+      if ((i + 1) % 100 === 0) printLine(`${i + 1} commits`);
     }
-    const before = segmentsOf(server.data, many).length;
-    say('waiting for merges …');
+    const before = segmentsOf(server.data, manyCommitsDataset).length;
+    printLine('waiting for merges …');
     await server.idle();
-    const files = segmentsOf(server.data, many).length;
-    const table = markdown(await compared(server, one, many, commits));
-    return `${table}\n\n${commits} commits of ${each} records; ${before} files after the last commit, ${files} after merging`;
+    const files = segmentsOf(server.data, manyCommitsDataset).length;
+    const table = markdownTable(
+      await compareAnswers(server, oneCommitDataset, manyCommitsDataset, commits),
+    );
+    return `${table}\n\n${commits} commits of ${recordsPerCommit} records; ${before} files after the last commit, ${files} after merging`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await server.stop();
@@ -50,7 +52,7 @@ export async function measureCommits(
 }
 
 /** Sends the same queries to both datasets in turn. */
-async function compared(
+async function compareAnswers(
   server: BenchServer,
   one: number,
   many: number,
@@ -72,8 +74,8 @@ async function compared(
   ];
   const rows: Line[] = [];
   for (const [question, request] of questions) {
-    const times: [number[], number[]] = [[], []];
-    const seen: [string, string] = ['', ''];
+    const runTimes: [number[], number[]] = [[], []];
+    const seenAnswers: [string, string] = ['', ''];
     for (let run = -warmups; run < runs; run++) {
       for (const [i, dataset] of [one, many].entries()) {
         const from = performance.now();
@@ -81,20 +83,21 @@ async function compared(
           `/v2/datasets/${dataset}/data`,
           JSON.stringify(request),
         );
-        if (run >= 0) times[i]!.push(performance.now() - from);
+        if (run >= 0) runTimes[i]!.push(performance.now() - from);
         if (reply.status !== 200) throw new Error(`${question}: ${reply.status} ${reply.text}`);
         const { total, facets } = JSON.parse(reply.text) as { total: number; facets?: object };
-        seen[i] = JSON.stringify([total, facets]);
+        seenAnswers[i] = JSON.stringify([total, facets]);
       }
     }
-    if (seen[0] !== seen[1]) throw new Error(`${question}: ${seen[0]} is not ${seen[1]}`);
-    const [once, often] = [median(times[0]), median(times[1])];
+    if (seenAnswers[0] !== seenAnswers[1])
+      throw new Error(`${question}: ${seenAnswers[0]} is not ${seenAnswers[1]}`);
+    const [once, often] = [median(runTimes[0]), median(runTimes[1])];
     rows.push({
       question: `${question}, ${commits.toLocaleString('en-US')} commits`,
       ours: `${often.toFixed(1)} ms`,
       peer: `one commit ${once.toFixed(1)} ms`,
       ratio: often / once,
-      limit: bar,
+      limit: greatestRatio,
     });
   }
   connections.close();
@@ -104,7 +107,7 @@ async function compared(
 /** Records as JSON lines. A row of the same number is always the same record. */
 export function* recordLines(from: number, count: number): Generator<string> {
   for (let row = from; row < from + count; row++) {
-    const random = seeded(seed + row);
+    const random = seededRandom(seed + row);
     yield `${JSON.stringify({
       variant: variantAt(row),
       gene: `GENE${random.below(20_000, 2)}`,
@@ -121,6 +124,6 @@ function variantAt(row: number): string {
   return `GRCH38-1-${start}-${start}-T`;
 }
 
-function say(text: string): void {
+function printLine(text: string): void {
   process.stderr.write(`${text}\n`);
 }

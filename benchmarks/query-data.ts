@@ -1,34 +1,34 @@
-import { type InfoKey, lines } from './data.js';
-import { generated } from './generate.js';
+import { type InfoKey, vcfLines } from './data.js';
+import { generateFile } from './generate.js';
 
 const seed = 20_261_121;
 
 /** Parts of invented medical words; all combinations make 20,000 words. */
-const starts = (
+const wordBeginnings = (
   'cardio neuro osteo hepato nephro gastro dermo hemo myo chondro angio cyto cranio ' +
   'opto oto pneumo psycho rhino thyro uro veno adeno arthro audio broncho cholo colpo dento encephalo ' +
   'fibro glyco hydro immuno kerato leuko lipo mammo melano mucos onco'
 ).split(' ');
-const middles = (
+const wordMiddles = (
   'bla cla dys ecta fer gen hyla iso kine lys mala nec oxi pla que rota scle tro uma vas ' +
   'xan yti zo pheno stri'
 ).split(' ');
-const ends = (
+const wordEnds = (
   'sis tic pathy oma itis emia plasia trophy genesis megaly penia rrhea scopy stasis tomy uria ' +
   'ectasis lysis phagia philia'
 ).split(' ');
-const words = middles.flatMap((middle) =>
-  ends.flatMap((end) => starts.map((start) => `${start}${middle}${end}`)),
+const inventedWords = wordMiddles.flatMap((middle) =>
+  wordEnds.flatMap((end) => wordBeginnings.map((start) => `${start}${middle}${end}`)),
 );
 
 /** A word in about a fifth of the records. */
-export const commonWord = words[0]!;
+export const commonWord = inventedWords[0]!;
 /** A second word that is in about a fifth of the records, for searches of two words. */
-export const otherWord = words[1]!;
+export const otherWord = inventedWords[1]!;
 /** A word in about thirty of a million records. */
-export const rareWord = words.at(-2)!;
+export const rareWord = inventedWords.at(-2)!;
 
-/** Names of conditions in the style of ClinVar: a few words each, most of them common ones. */
+/** Names of conditions in the style of ClinVar: a few words each, mostly common ones. */
 const conditions: InfoKey = {
   id: 'CLNDN',
   number: '1',
@@ -37,7 +37,7 @@ const conditions: InfoKey = {
     if (random.next() < 0.4) return undefined;
     const text = Array.from(
       { length: 1 + random.below(7) },
-      () => words[random.below(words.length, 4)]!,
+      () => inventedWords[random.below(inventedWords.length, 4)]!,
     );
     text[0] = text[0]!.charAt(0).toUpperCase() + text[0]!.slice(1);
     return text.join('%20'); // a blank, in VCF 4.3
@@ -46,7 +46,11 @@ const conditions: InfoKey = {
 
 /** Path of the VCF of the import benchmark with one more INFO key, a text in most records. */
 export function textVcfFile(records: number): Promise<string> {
-  return generated(`${records}-${seed}.text.vcf.gz`, () => lines(records, [conditions]), 'bgzf');
+  return generateFile(
+    `${records}-${seed}.text.vcf.gz`,
+    () => vcfLines(records, [conditions]),
+    'bgzf',
+  );
 }
 
 /** Target fields of the import: the text is stored with the type `text`, which has an index of its words. */

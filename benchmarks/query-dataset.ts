@@ -18,7 +18,7 @@ interface MeasuredImport {
   readonly workerMb: number;
 }
 
-/** The records in a data folder, and the peers' tables of them. */
+/** The dataset in a data folder, and the same records in the tables of the peers. */
 export interface QueryDataset extends MeasuredImport {
   readonly records: number;
   /** The data folder. No server runs on it. */
@@ -42,20 +42,20 @@ export async function queryDataset(records: number, isFresh: boolean): Promise<Q
   const mark = join(folder, 'imported.json');
   if (isFresh || !existsSync(mark)) {
     // A small import is over soon, and one time of it says little.
-    const takes: MeasuredImport[] = [];
+    const measuredImports: MeasuredImport[] = [];
     for (let run = 0; run < (isLarge(records) ? 1 : 3); run++) {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(data, { recursive: true });
-      takes.push(await importOnce(data, file, records));
+      measuredImports.push(await importOnce(data, file, records));
     }
-    const seconds = median(takes.map((take) => take.seconds));
-    const workerMb = Math.max(...takes.map((take) => take.workerMb));
-    writeFileSync(mark, JSON.stringify({ ...takes.at(-1), seconds, workerMb }));
+    const seconds = median(measuredImports.map((take) => take.seconds));
+    const workerMb = Math.max(...measuredImports.map((take) => take.workerMb));
+    writeFileSync(mark, JSON.stringify({ ...measuredImports.at(-1), seconds, workerMb }));
   }
-  const imported = JSON.parse(readFileSync(mark, 'utf8')) as MeasuredImport;
-  await makeTables(file, records, segmentsOf(data, imported.datasetId));
-  const path = `/v2/datasets/${imported.datasetId}/data`;
-  return { ...imported, records, data, path, sample: await sampleOf(records) };
+  const measuredImport = JSON.parse(readFileSync(mark, 'utf8')) as MeasuredImport;
+  await makeTables(file, records, segmentsOf(data, measuredImport.datasetId));
+  const path = `/v2/datasets/${measuredImport.datasetId}/data`;
+  return { ...measuredImport, records, data, path, sample: await sampleOf(records) };
 }
 
 async function importOnce(data: string, file: string, records: number): Promise<MeasuredImport> {
@@ -65,30 +65,30 @@ async function importOnce(data: string, file: string, records: number): Promise<
     const datasetId = await server.newDataset(`query-${records}`);
     // The generated names of conditions are one text each, not ClinVar's lists.
     const readerParams = { known_sources: false };
-    const more = { target_fields: targetFields };
-    const seconds = await server.import(datasetId, objectId, records, readerParams, more);
+    const importParams = { target_fields: targetFields };
+    const seconds = await server.import(datasetId, objectId, records, readerParams, importParams);
     await server.idle();
     const workerMb = peakResidentMb(server.workerPid());
-    const shown = `${records.toLocaleString('en-US')} records in ${seconds.toFixed(1)} s`;
-    process.stderr.write(`Strandlake imported ${shown}, worker ${workerMb.toFixed(0)} MB\n`);
+    const importText = `${records.toLocaleString('en-US')} records in ${seconds.toFixed(1)} s`;
+    process.stderr.write(`Strandlake imported ${importText}, worker ${workerMb.toFixed(0)} MB\n`);
     return { datasetId, seconds, workerMb };
   } finally {
     await server.stop();
   }
 }
 
-/** Values to ask for. The process that finds them ends, so that its memory is not that of a measured one. */
+/** Finds values to query for in a process that then ends, so that its memory does not count for the measured processes. */
 async function sampleOf(records: number): Promise<Sample> {
   const duckdb = await openDuckdb(records);
   try {
-    const one = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
+    const duckdbRows = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
       (await duckdb.run([{ sql, shape: 'values' }])).rows[0]!;
-    const [middle = []] = await one(
+    const [middle = []] = await duckdbRows(
       `SELECT variant, chromosome, "start", GENE, row_id FROM t WHERE row_id IS NOT NULL
         LIMIT 1 OFFSET (SELECT count(row_id) // 2 FROM t)`,
     );
     const [variant, chromosome, start, gene, rowId] = middle.map(String);
-    const variants = await one('SELECT variant FROM t ORDER BY hash(variant) LIMIT 10000');
+    const variants = await duckdbRows('SELECT variant FROM t ORDER BY hash(variant) LIMIT 10000');
     return {
       variant: variant!,
       chromosome: chromosome!,

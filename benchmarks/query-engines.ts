@@ -5,26 +5,26 @@ import type { Question, QueryAnswer } from './query-questions.js';
 import { openChdb, openDuckdb } from './query-tables.js';
 import { startServer } from './server.js';
 
-/** What engines must agree on: the total, and what the question compares besides. */
-interface Facts {
+/** The facts that all engines must agree on: the total and the values that a question compares. */
+interface AnswerFacts {
   readonly total: number;
   readonly value: unknown;
 }
 
-/** The answer of an engine. */
-interface Answered {
-  /** Milliseconds: of the server, those of its client with HTTP; of a peer, measured in its process. */
+/** An answer of an engine. */
+interface EngineResult {
+  /** Milliseconds: for the server, measured by its client including HTTP; for a peer, measured in its process. */
   readonly ms: number;
   /** Parses the answer, which is not part of its time. */
-  facts(): Facts;
+  facts(): AnswerFacts;
 }
 
-/** An engine with its data opened, in a process of its own. */
+/** An engine with its data opened, in its own process. */
 export interface OpenedEngine {
   readonly name: string;
-  /** The process that answers. */
+  /** The process of the engine. */
   readonly pid: number;
-  ask(question: Question): Promise<Answered>;
+  ask(question: Question): Promise<EngineResult>;
   close(): Promise<void>;
 }
 
@@ -47,11 +47,18 @@ export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[
 }
 
 /** Throws when two engines found different things. */
-export function agree(question: Question, ours: Answered, peer: string, theirs: Answered): void {
+export function checkAgreement(
+  question: Question,
+  ours: EngineResult,
+  peer: string,
+  theirs: EngineResult,
+): void {
   const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
   if (a === b) return;
-  const shown = [a, b].map((text) => text!.slice(0, 400));
-  throw new Error(`${question.name}: ours is ${shown[0]}, that of ${peer} ${shown[1]}`);
+  const shownAnswers = [a, b].map((text) => text!.slice(0, 400));
+  throw new Error(
+    `${question.name}: ours is ${shownAnswers[0]}, that of ${peer} ${shownAnswers[1]}`,
+  );
 }
 
 async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngine> {
@@ -67,7 +74,7 @@ async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngin
       const ms = performance.now() - from;
       if (reply.status !== 200)
         throw new Error(`${name}: ${reply.status} ${reply.text.slice(0, 500)}`);
-      const facts = (): Facts => {
+      const facts = (): AnswerFacts => {
         const answer = JSON.parse(reply.text) as QueryAnswer;
         return { total: answer.total, value: ours?.(answer) };
       };
@@ -95,7 +102,7 @@ function comparedPeer(
         pid: peer.pid,
         async ask(question) {
           const { ms, rows } = await peer.run(statementsOf(question) ?? []);
-          const facts = (): Facts => ({
+          const facts = (): AnswerFacts => ({
             total: Number(rows.at(-1)?.[0]?.[0]),
             value: question.theirs?.(rows[0]!),
           });

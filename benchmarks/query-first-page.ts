@@ -7,7 +7,7 @@ import type { QueryAnswer } from './query-questions.js';
 import { type BenchServer, startServer } from './server.js';
 import { type Line, median } from './table.js';
 
-const starts = 3;
+const startCount = 3;
 const limitMs = 100;
 
 /** Measures the first page of the bundled dataset, the first question to a server that has just started. */
@@ -15,15 +15,15 @@ export async function firstPageLine(): Promise<Line> {
   const data = mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
   try {
     const datasetId = await importExample(data);
-    const times: number[] = [];
+    const pageTimes: number[] = [];
     let total = 0;
-    for (let start = 0; start < starts; start++) {
+    for (let start = 0; start < startCount; start++) {
       const server = await startServer({ data });
       const connections = openConnections(server.origin, server.token, 1);
       try {
         const from = performance.now();
         const { status, text } = await connections.post(`/v2/datasets/${datasetId}/data`, '{}');
-        times.push(performance.now() - from);
+        pageTimes.push(performance.now() - from);
         if (status !== 200) throw new Error(`first page: ${status} ${text.slice(0, 500)}`);
         const answer = JSON.parse(text) as QueryAnswer;
         if (answer.results.length !== 100) throw new Error('the first page is incomplete');
@@ -33,7 +33,7 @@ export async function firstPageLine(): Promise<Line> {
         await server.stop();
       }
     }
-    const ms = median(times);
+    const ms = median(pageTimes);
     return {
       question: `first page of the bundled ClinVar after a start, ${total.toLocaleString('en-US')} records`,
       ours: `${ms.toFixed(1)} ms`,

@@ -13,7 +13,7 @@ const growthNames: readonly string[] = [
 const questionBar = 2;
 const importBar = 1.1;
 
-/** What was measured on one size of the dataset. */
+/** The measurements on one size of the dataset. */
 export interface SizeResult {
   readonly dataset: QueryDataset;
   /** Milliseconds by the name of the question. */
@@ -25,8 +25,14 @@ export interface SizeResult {
 export function growthLines(large: SizeResult, small: SizeResult): readonly Line[] {
   const lines: Line[] = [];
   const add = (question: string, ours: number, peer: number, unit: string, limit: number): void => {
-    const shown = (value: number): string => `${value.toFixed(unit === 'MB' ? 0 : 2)} ${unit}`;
-    lines.push({ question, ours: shown(ours), peer: shown(peer), ratio: ours / peer, limit });
+    const valueText = (value: number): string => `${value.toFixed(unit === 'MB' ? 0 : 2)} ${unit}`;
+    lines.push({
+      question,
+      ours: valueText(ours),
+      peer: valueText(peer),
+      ratio: ours / peer,
+      limit,
+    });
   };
   for (const state of ['warm', 'cold'] as const) {
     for (const name of growthNames) {

@@ -23,10 +23,10 @@ export interface Sample {
 /** One query for all engines. The last statement of a peer counts the matching records, as every answer of the server does. */
 export interface Question {
   readonly name: string;
-  /** Highest allowed ratio to the faster peer when all are warm, where it is not that of most questions. */
+  /** The highest allowed ratio to the faster peer with warm caches, if it differs from that of most questions. */
   readonly bar?: number;
   readonly request: Readonly<Record<string, unknown>>;
-  /** For words without a field: the request for the same words in the one field that has them. */
+  /** For words without a field: the request for the same words in the one field that contains them. */
   readonly inOneField?: Readonly<Record<string, unknown>>;
   /** A peer without statements is not asked. */
   readonly duckdb?: readonly PeerStatement[];
@@ -39,26 +39,26 @@ export interface Question {
 /** Highest allowed ratio to DuckDB's `ILIKE` over all columns of strings. */
 const wordsBar = 0.2;
 
-/** Queries of the benchmark. */
+/** The queries of the benchmark. */
 export function questions(sample: Sample): readonly Question[] {
-  return [...filters(sample), ...wordSearches(), ...facets(), ...pages()];
+  return [...filterQuestions(sample), ...wordSearches(), ...facetQuestions(), ...pageQuestions()];
 }
 
-function filters(sample: Sample): readonly Question[] {
+function filterQuestions(sample: Sample): readonly Question[] {
   const { variant, chromosome, start, gene, rowId } = sample;
   const variants = sample.variants.slice(0, 1000);
   const [from, to] = [start - 500_000, start + 500_000];
   const part = rowId.slice(2, 7);
   const list = variants.map((one) => `'${one}'`).join(', ');
   return [
-    count('count, no filter', [], 'true'),
-    count('count, one filter', [['info.DP__gt', 50]], 'DP > 50'),
-    page('equality, rare value', [['row_id', rowId]], `row_id = '${rowId}'`),
-    page('equality, common value', [['reference_allele', 'A']], `reference_allele = 'A'`),
-    page('in 1,000 variants', [['variant__in', variants]], `variant IN (${list})`),
-    page('variant lookup', [['variant', variant]], `variant = '${variant}'`),
-    page('gene lookup', [['info.GENE', gene]], `GENE = '${gene}'`),
-    page(
+    countQuestion('count, no filter', [], 'true'),
+    countQuestion('count, one filter', [['info.DP__gt', 50]], 'DP > 50'),
+    pageQuestion('equality, rare value', [['row_id', rowId]], `row_id = '${rowId}'`),
+    pageQuestion('equality, common value', [['reference_allele', 'A']], `reference_allele = 'A'`),
+    pageQuestion('in 1,000 variants', [['variant__in', variants]], `variant IN (${list})`),
+    pageQuestion('variant lookup', [['variant', variant]], `variant = '${variant}'`),
+    pageQuestion('gene lookup', [['info.GENE', gene]], `GENE = '${gene}'`),
+    pageQuestion(
       'region of 1 Mb',
       [
         {
@@ -71,10 +71,10 @@ function filters(sample: Sample): readonly Question[] {
       ],
       `chromosome = '${chromosome}' AND "start" <= ${to} AND stop >= ${from}`,
     ),
-    page('numeric range', [['info.DP__range', [40, 42]]], 'DP BETWEEN 40 AND 42'),
-    page('prefix', [['row_id__prefix', `rs${part}`]], `row_id LIKE 'rs${part}%'`),
-    page('contains', [['row_id__contains', part]], `row_id LIKE '%${part}%'`),
-    page(
+    pageQuestion('numeric range', [['info.DP__range', [40, 42]]], 'DP BETWEEN 40 AND 42'),
+    pageQuestion('prefix', [['row_id__prefix', `rs${part}`]], `row_id LIKE 'rs${part}%'`),
+    pageQuestion('contains', [['row_id__contains', part]], `row_id LIKE '%${part}%'`),
+    pageQuestion(
       'regular expression',
       [['row_id__regexp', `rs${part}[0-4]*9[0-9]*`]],
       `regexp_full_match(row_id, 'rs${part}[0-4]*9[0-9]*')`,
@@ -84,78 +84,86 @@ function filters(sample: Sample): readonly Question[] {
 }
 
 const wordSearches = (): readonly Question[] => [
-  word('word search, rare word', rareWord),
-  word('word search, common word', commonWord),
-  anywhere('words without a field, a rare word', [rareWord]),
-  anywhere('words without a field, a common word', [commonWord]),
-  anywhere('words without a field, two words', [commonWord, otherWord]),
+  wordQuestion('word search, rare word', rareWord),
+  wordQuestion('word search, common word', commonWord),
+  wordsAnywhere('words without a field, a rare word', [rareWord]),
+  wordsAnywhere('words without a field, a common word', [commonWord]),
+  wordsAnywhere('words without a field, two words', [commonWord, otherWord]),
 ];
 
-const facets = (): readonly Question[] => [
-  terms('terms facet, 5 values', 'info.CLNSIG', 10),
-  terms('terms facet, 10 of 20,000 values', 'info.GENE', 10),
-  terms('terms facet, all 20,000 values', 'info.GENE', 0),
-  terms('filtered facet', 'info.CLNSIG', 10, [['info.DP__gt', 50]], 'DP > 50'),
-  facet(
+const facetQuestions = (): readonly Question[] => [
+  termsQuestion('terms facet, 5 values', 'info.CLNSIG', 10),
+  termsQuestion('terms facet, 10 of 20,000 values', 'info.GENE', 10),
+  termsQuestion('terms facet, all 20,000 values', 'info.GENE', 0),
+  termsQuestion('filtered facet', 'info.CLNSIG', 10, [['info.DP__gt', 50]], 'DP > 50'),
+  facetQuestion(
     'stats',
     'info.MQ',
     { facet_type: 'stats' },
     'SELECT count(MQ), min(MQ), max(MQ), avg(MQ), sum(MQ) FROM t',
     (values) => {
       const stats = values as Readonly<Record<string, number>>;
-      return ['count', 'min', 'max', 'avg', 'sum'].map((key) => rounded(stats[key]!));
+      return ['count', 'min', 'max', 'avg', 'sum'].map((key) => roundedText(stats[key]!));
     },
-    ([row]) => row!.map((value) => rounded(Number(value))),
+    ([row]) => row!.map((value) => roundedText(Number(value))),
   ),
-  facet(
+  facetQuestion(
     'histogram',
     'qual',
     { facet_type: 'histogram', interval: 10 },
     'SELECT floor(qual / 10) * 10 AS k, count(*) FROM t WHERE qual IS NOT NULL GROUP BY k ORDER BY k',
     (bins) => bins,
-    numbers,
+    numbersIn,
   ),
 ];
 
-const pages = (): readonly Question[] => [
+const pageQuestions = (): readonly Question[] => [
   {
     name: 'sort, first 20',
     request: { ordering: ['-info.MQ'], limit: 20 },
-    ...same([records('SELECT * FROM t ORDER BY MQ DESC LIMIT 20'), total()]),
+    ...sameStatement([
+      recordsStatement('SELECT * FROM t ORDER BY MQ DESC LIMIT 20'),
+      totalStatement(),
+    ]),
   },
   {
     name: 'page at offset 100,000',
     request: { limit: 100, offset: 100_000 },
-    duckdb: [records('SELECT * FROM t LIMIT 100 OFFSET 100000'), total()],
+    duckdb: [recordsStatement('SELECT * FROM t LIMIT 100 OFFSET 100000'), totalStatement()],
     // DuckDB's pages would differ from run to run without an ordering.
     chdb: [
-      records('SELECT * FROM t ORDER BY chromosome, "start" LIMIT 100 OFFSET 100000'),
-      total(),
+      recordsStatement('SELECT * FROM t ORDER BY chromosome, "start" LIMIT 100 OFFSET 100000'),
+      totalStatement(),
     ],
   },
   {
     name: '10,000 records as JSON',
     bar: 1,
     request: { limit: 10_000 },
-    duckdb: [records('SELECT * FROM t LIMIT 10000'), total()],
+    duckdb: [recordsStatement('SELECT * FROM t LIMIT 10000'), totalStatement()],
     ...sameNumber,
   },
 ];
 
-function count(name: string, filters: readonly unknown[], where: string): Question {
-  return { name, bar: 1.2, request: { filters, limit: 0 }, ...same([total(where)]) };
+function countQuestion(name: string, filters: readonly unknown[], where: string): Question {
+  return {
+    name,
+    bar: 1.2,
+    request: { filters, limit: 0 },
+    ...sameStatement([totalStatement(where)]),
+  };
 }
 
 /** Statements for a page of whole records and for the total. */
-function page(
+function pageQuestion(
   name: string,
   filters: readonly unknown[],
   where: string,
   chdbWhere = where,
 ): Question {
   const statements = (condition: string): readonly PeerStatement[] => [
-    records(`SELECT * FROM t WHERE ${condition} LIMIT 100`),
-    total(condition),
+    recordsStatement(`SELECT * FROM t WHERE ${condition} LIMIT 100`),
+    totalStatement(condition),
   ];
   return {
     name,
@@ -173,8 +181,8 @@ const sameNumber: Pick<Question, 'ours' | 'theirs'> = {
 };
 
 /** The server answers the hundred most relevant records, the peers any hundred. */
-function word(name: string, wanted: string): Question {
-  return page(
+function wordQuestion(name: string, wanted: string): Question {
+  return pageQuestion(
     name,
     [['info.CLNDN__contains', wanted]],
     `regexp_matches(CLNDN, '\\b${wanted}\\b', 'i')`,
@@ -183,12 +191,12 @@ function word(name: string, wanted: string): Question {
 }
 
 /** A query string of one or more words, any of which a record has to have in any string. */
-function anywhere(name: string, wanted: readonly string[]): Question {
+function wordsAnywhere(name: string, wanted: readonly string[]): Question {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,
   );
   const like = texts.flatMap((text) => wanted.map((one) => `${text} ILIKE '%${one}%'`));
-  const { chdb: _, ...question } = page(name, [], like.join(' OR '));
+  const { chdb: _, ...question } = pageQuestion(name, [], like.join(' OR '));
   return {
     ...question,
     bar: wordsBar,
@@ -197,7 +205,7 @@ function anywhere(name: string, wanted: readonly string[]): Question {
   };
 }
 
-function terms(
+function termsQuestion(
   name: string,
   field: string,
   limit: number,
@@ -206,7 +214,7 @@ function terms(
 ): Question {
   const column = field.split('.').at(-1)!;
   return {
-    ...facet(
+    ...facetQuestion(
       name,
       field,
       { facet_type: 'terms', limit },
@@ -220,7 +228,7 @@ function terms(
   };
 }
 
-function facet(
+function facetQuestion(
   name: string,
   field: string,
   options: object,
@@ -232,30 +240,30 @@ function facet(
   return {
     name,
     request: { limit: 0, facets: { [field]: options } },
-    ...same([{ sql, shape: 'values' }, total(where)]),
+    ...sameStatement([{ sql, shape: 'values' }, totalStatement(where)]),
     ours: ({ facets }) => ours(facets?.[field]),
     theirs,
   };
 }
 
-function same(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
+function sameStatement(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
   return { duckdb: statements, chdb: statements };
 }
 
-function records(sql: string): PeerStatement {
+function recordsStatement(sql: string): PeerStatement {
   return { sql, shape: 'records' };
 }
 
-function total(where = 'true'): PeerStatement {
+function totalStatement(where = 'true'): PeerStatement {
   const condition = where === 'true' ? '' : ` WHERE ${where}`;
   return { sql: `SELECT count(*) FROM t${condition}`, shape: 'values' };
 }
 
-function numbers(rows: readonly (readonly unknown[])[]): readonly (readonly number[])[] {
+function numbersIn(rows: readonly (readonly unknown[])[]): readonly (readonly number[])[] {
   return rows.map((row) => row.map(Number));
 }
 
 /** Rounds a sum: adding the same numbers in another order changes the last digits. */
-function rounded(value: number): string {
+function roundedText(value: number): string {
   return value.toPrecision(9);
 }

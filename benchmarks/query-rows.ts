@@ -21,13 +21,13 @@ export async function questionTable(
     '| Question | Strandlake ms | DuckDB ms | chdb ms | Ratio to the better | Limit | |',
     '|---|---|---|---|---|---|---|',
   ];
-  const times = new Map<string, number>();
+  const timesByQuestion = new Map<string, number>();
   for (const question of questions) {
     const limit = limitOf(question);
     try {
-      const measured = await measure(question);
-      times.set(question.name, measured[0]!);
-      lines.push(rowOf(question.name, measured, limit));
+      const questionTimes = await measure(question);
+      timesByQuestion.set(question.name, questionTimes[0]!);
+      lines.push(rowOf(question.name, questionTimes, limit));
     } catch (error) {
       process.exitCode = 1;
       process.stderr.write(`${String(error)}\n`);
@@ -35,12 +35,12 @@ export async function questionTable(
     }
     process.stderr.write(`${lines.at(-1)!}\n`);
   }
-  return { lines, times };
+  return { lines, times: timesByQuestion };
 }
 
 function rowOf(name: string, [ours, ...theirs]: EngineTimes, limit: number): string {
   const ratio = ours! / Math.min(...theirs.filter((ms) => ms !== null));
-  const shown = [ours!, ...theirs].map((ms) => ms?.toFixed(1) ?? '-');
-  const kept = ratio <= limit ? 'kept' : 'missed';
-  return `| ${[name, ...shown, ratio.toFixed(2), limit, kept].join(' | ')} |`;
+  const shownTimes = [ours!, ...theirs].map((ms) => ms?.toFixed(1) ?? '-');
+  const keptText = ratio <= limit ? 'kept' : 'missed';
+  return `| ${[name, ...shownTimes, ratio.toFixed(2), limit, keptText].join(' | ')} |`;
 }

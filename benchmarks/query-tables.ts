@@ -44,7 +44,10 @@ const clickhouseTable = `CREATE TABLE t (
   INDEX by_word CLNDN TYPE text(tokenizer = 'splitByNonAlpha', preprocessor = lower(CLNDN))
 ) ENGINE = MergeTree ORDER BY (chromosome, "start")`;
 
-/** Columns with the strings of a record, those of lists included, without the reserved ones: what a word without a field is looked for in. */
+/**
+ * SQL of the columns with the strings of a record, including elements of lists but not reserved columns: a word without a field is searched in
+ * these.
+ */
 export const stringColumns: readonly { readonly name: string; readonly isList: boolean }[] = columns
   .filter(([name, , type]) => !name.startsWith('_') && type.includes('String'))
   .map(([name, , type]) => ({ name, isList: type.startsWith('Array') }));
@@ -90,19 +93,19 @@ export async function makeTables(
   const versions = Object.values(peerVersions()).join(' ');
   const folder = tablesFolder(records);
   const mark = join(folder, 'made');
-  const wanted = JSON.stringify([source, versions, columns, clickhouseTable]);
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return;
+  const sourceMark = JSON.stringify([source, versions, columns, clickhouseTable]);
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === sourceMark) return;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const flat = join(folder, 'flat.parquet');
-  await make(await openDuckdb(records), duckdbStatements(segments, flat));
-  await make(await openChdb(records), [
+  await fillTables(await openDuckdb(records), duckdbStatements(segments, flat));
+  await fillTables(await openChdb(records), [
     clickhouseTable,
     `INSERT INTO t SELECT * FROM file('flat.parquet')`,
     'OPTIMIZE TABLE t FINAL',
   ]);
   rmSync(flat);
-  writeFileSync(mark, wanted);
+  writeFileSync(mark, sourceMark);
 }
 
 function duckdbStatements(segments: readonly string[], flat: string): readonly string[] {
@@ -116,8 +119,8 @@ function duckdbStatements(segments: readonly string[], flat: string): readonly s
   ];
 }
 
-/** Runs the statements and ends the process, whose memory is not that of queries. */
-async function make(peer: QueryPeer, statements: readonly string[]): Promise<void> {
+/** Runs the statements and ends the process, so that its memory does not count for the queries. */
+async function fillTables(peer: QueryPeer, statements: readonly string[]): Promise<void> {
   try {
     for (const sql of statements) {
       const statement: PeerStatement = { sql, shape: 'values' };

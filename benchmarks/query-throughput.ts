@@ -20,19 +20,19 @@ export async function measureThroughput(
 ): Promise<string> {
   const server = await startServer({ data: dataset.data });
   try {
-    return await measured({ ...dataset, server }, number, isQuick);
+    return await measureRun({ ...dataset, server }, number, isQuick);
   } finally {
     await server.stop();
   }
 }
 
 /** The dataset with a server on it. */
-interface Served extends QueryDataset {
+interface ServedDataset extends QueryDataset {
   readonly server: BenchServer;
 }
 
-async function measured(
-  ready: Served,
+async function measureRun(
+  ready: ServedDataset,
   number: (name: string, usual: number) => number,
   isQuick: boolean,
 ): Promise<string> {
@@ -44,94 +44,94 @@ async function measured(
   ];
   const { variants } = ready.sample;
   const lookups = variants.map((one) => JSON.stringify({ filters: [['variant', one]] }));
-  await load(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up
+  await loadServer(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up
   for (const connections of [1, 8, 64]) {
-    const { times, errors, ...took } = await load(ready, lookups, connections, seconds);
-    const shares = [0.5, 0.95, 0.99].map((share) => quantile(times, share).toFixed(1));
+    const { times, errors, ...took } = await loadServer(ready, lookups, connections, seconds);
+    const shares = [0.5, 0.95, 0.99].map((share) => quantileOf(times, share).toFixed(1));
     const rate = (times.length / took.seconds).toFixed(0);
     lines.push(`| ${connections} | ${rate} | ${shares.join(' | ')} | ${errors} |`);
-    say(lines.at(-1)!);
+    printLine(lines.at(-1)!);
   }
   const minutes = number('minutes', isQuick ? 0.2 : 10);
-  if (minutes > 0) lines.push('', await memory(ready, minutes));
+  if (minutes > 0) lines.push('', await memoryGrowth(ready, minutes));
   return lines.join('\n');
 }
 
 /** Runs `count` clients for a time. Each sends one request after another. */
-async function load(
-  { server, path }: Served,
+async function loadServer(
+  { server, path }: ServedDataset,
   bodies: readonly string[],
   count: number,
   seconds: number,
 ): Promise<Load> {
   const connections = openConnections(server.origin, server.token, count);
-  const times: number[] = [];
+  const latencies: number[] = [];
   let errors = 0;
   let next = 0;
   const from = performance.now();
-  const until = from + seconds * 1000;
+  const endTime = from + seconds * 1000;
   const client = async (): Promise<void> => {
-    while (performance.now() < until) {
+    while (performance.now() < endTime) {
       const body = bodies[next++ % bodies.length]!;
-      const sent = performance.now();
+      const sentAt = performance.now();
       const status = await connections.post(path, body).then(
         (reply) => reply.status,
         () => 0,
       );
-      if (status === 200) times.push(performance.now() - sent);
+      if (status === 200) latencies.push(performance.now() - sentAt);
       else errors += 1;
     }
   };
   await Promise.all(Array.from({ length: count }, client));
   connections.close();
-  times.sort((a, b) => a - b);
-  return { times, errors, seconds: (performance.now() - from) / 1000 };
+  latencies.sort((a, b) => a - b);
+  return { times: latencies, errors, seconds: (performance.now() - from) / 1000 };
 }
 
 /** Samples the memory of the API process while eight clients send every query of the benchmark in turn. */
-async function memory(ready: Served, minutes: number): Promise<string> {
+async function memoryGrowth(ready: ServedDataset, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];
   const bodies = questions(ready.sample).map(({ request }) => JSON.stringify(request));
-  const ended = new AbortController();
+  const endController = new AbortController();
   const watch = (async () => {
-    while (!ended.signal.aborted) {
+    while (!endController.signal.aborted) {
       samples.push(residentMb(pid));
-      if (samples.length % 6 === 0) say(`memory: ${samples.at(-1)!.toFixed(0)} MB`);
-      await pause(every * 1000, undefined, { signal: ended.signal }).catch(() => undefined);
+      if (samples.length % 6 === 0) printLine(`memory: ${samples.at(-1)!.toFixed(0)} MB`);
+      await pause(every * 1000, undefined, { signal: endController.signal }).catch(() => undefined);
     }
   })();
-  const { times, errors } = await load(ready, bodies, 8, minutes * 60);
-  ended.abort();
+  const { times, errors } = await loadServer(ready, bodies, 8, minutes * 60);
+  endController.abort();
   await watch;
   const second = samples.slice(Math.floor(samples.length / 2));
-  const perMinute = (slope(second) * 60) / every;
+  const perMinute = (slopeOf(second) * 60) / every;
   const [least, most] = [Math.min(...second), Math.max(...second)];
-  const whole = `${perMinute >= 0 ? '+' : ''}${perMinute.toFixed(1)} MB per minute`;
+  const growthText = `${perMinute >= 0 ? '+' : ''}${perMinute.toFixed(1)} MB per minute`;
   return (
     `Memory of the API process over ${minutes} minutes of all questions of the table at 8 connections ` +
     `(${times.length} answers, ${errors} errors, a sample every ${every} s): in the second half between ` +
-    `${least.toFixed(0)} and ${most.toFixed(0)} MB, ${(most / least).toFixed(2)} times; trend ${whole}.`
+    `${least.toFixed(0)} and ${most.toFixed(0)} MB, ${(most / least).toFixed(2)} times; trend ${growthText}.`
   );
 }
 
 /** Slope of the least-squares line through the values, per step. */
-function slope(values: readonly number[]): number {
-  const middle = (values.length - 1) / 2;
+function slopeOf(values: readonly number[]): number {
+  const middleIndex = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   let [above, below] = [0, 0];
   for (const [i, value] of values.entries()) {
-    above += (i - middle) * (value - mean);
-    below += (i - middle) ** 2;
+    above += (i - middleIndex) * (value - mean);
+    below += (i - middleIndex) ** 2;
   }
   return below === 0 ? 0 : above / below;
 }
 
-function quantile(sorted: readonly number[], share: number): number {
+function quantileOf(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-function say(text: string): void {
+function printLine(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,6 +1,6 @@
 import { parseConfig } from '../engine/core/config.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
-import { type OpenedEngine, agree, comparedEngines } from './query-engines.js';
+import { type OpenedEngine, checkAgreement, comparedEngines } from './query-engines.js';
 import { type Question, questions } from './query-questions.js';
 import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
 import { peakResidentMb, residentMb } from './server.js';
@@ -29,16 +29,16 @@ export interface WarmTables {
 /** Measures all questions on engines that have answered each of them many times. */
 export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
   const all = questions(dataset.sample);
-  const compared = comparedEngines(dataset);
-  const opened: OpenedEngine[] = [];
+  const enginesToCompare = comparedEngines(dataset);
+  const openedEngines: OpenedEngine[] = [];
   try {
-    for (const engine of compared) opened.push(await engine.open());
-    const asked = (question: Question): readonly (OpenedEngine | null)[] =>
-      compared.map((engine, i) => (engine.answers(question) ? opened[i]! : null));
+    for (const engine of enginesToCompare) openedEngines.push(await engine.open());
+    const enginesAsked = (question: Question): readonly (OpenedEngine | null)[] =>
+      enginesToCompare.map((engine, i) => (engine.answers(question) ? openedEngines[i]! : null));
     const asker = new Asker();
     for (let pass = 0; pass < passes; pass++) {
       for (const question of all)
-        for (const engine of asked(question)) if (engine) await asker.warm(engine, question);
+        for (const engine of enginesAsked(question)) if (engine) await asker.warm(engine, question);
     }
     const title = `${dataset.records.toLocaleString('en-US')} records, warm`;
     const usual = isLarge(dataset.records) ? 1.2 : 1;
@@ -46,13 +46,13 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
       title,
       all,
       ({ bar }) => bar ?? usual,
-      (question) => asker.timed(question, asked(question)),
+      (question) => asker.timed(question, enginesAsked(question)),
     );
-    const words = await wordLines(asker, opened[0]!, all, table.times);
-    table.lines.push(...memoryRows(opened, dataset.records));
+    const words = await wordLines(asker, openedEngines[0]!, all, table.times);
+    table.lines.push(...memoryRows(openedEngines, dataset.records));
     return { questions: table, words };
   } finally {
-    for (const engine of opened) await engine.close();
+    for (const engine of openedEngines) await engine.close();
   }
 }
 
@@ -65,34 +65,34 @@ class Asker {
     const key = `${engine.name}: ${question.name}`;
     const before = this.#spentMs.get(key) ?? 0;
     if (before >= enoughMs) return;
-    const took = await engine.ask(question).then(
+    const elapsedMs = await engine.ask(question).then(
       ({ ms }) => ms,
       () => Infinity,
     );
-    this.#spentMs.set(key, before + took);
+    this.#spentMs.set(key, before + elapsedMs);
   }
 
   /** Median times of the engines, which are asked in turn. */
   async timed(question: Question, engines: readonly (OpenedEngine | null)[]): Promise<EngineTimes> {
-    const asked = engines.filter((engine) => engine !== null);
+    const askedEngines = engines.filter((engine) => engine !== null);
     for (let run = 0; run < warmups; run++)
-      for (const engine of asked) await this.warm(engine, question);
-    const times = engines.map((): number[] => []);
+      for (const engine of askedEngines) await this.warm(engine, question);
+    const engineTimes = engines.map((): number[] => []);
     for (let run = 0; run < runs; run++) {
       const answers = [];
       for (const [i, engine] of engines.entries()) {
         if (engine === null) continue;
         const key = `${engine.name}: ${question.name}`;
-        const spent = this.#spentMs.get(key) ?? 0;
-        if (run >= fewestRuns && spent >= enoughMs) continue;
+        const spentMs = this.#spentMs.get(key) ?? 0;
+        if (run >= fewestRuns && spentMs >= enoughMs) continue;
         const answer = await engine.ask(question);
-        times[i]!.push(answer.ms);
-        this.#spentMs.set(key, spent + answer.ms);
+        engineTimes[i]!.push(answer.ms);
+        this.#spentMs.set(key, spentMs + answer.ms);
         answers.push(answer);
-        if (run === 0) agree(question, answers[0]!, engine.name, answer);
+        if (run === 0) checkAgreement(question, answers[0]!, engine.name, answer);
       }
     }
-    return times.map((each) => (each.length === 0 ? null : median(each)));
+    return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
   }
 }
 
@@ -112,7 +112,7 @@ async function wordLines(
       const oneField = { ...question, name: `${name}, in one field`, request: inOneField };
       for (let pass = 0; pass < passes; pass++) await asker.warm(ours, oneField);
       const [oneFieldMs] = await asker.timed(oneField, [ours]);
-      agree(question, await ours.ask(question), 'one field', await ours.ask(oneField));
+      checkAgreement(question, await ours.ask(question), 'one field', await ours.ask(oneField));
       return {
         question: name,
         ours: `${anywhereMs.toFixed(1)} ms`,
@@ -134,16 +134,16 @@ function memoryRows(engines: readonly OpenedEngine[], records: number): readonly
   const peaks = engines.map(({ pid }) => peakResidentMb(pid));
   const now = engines.map(({ pid }) => residentMb(pid));
   const { apiMemoryMb, queryCacheMb } = parseConfig([], process.env);
-  const allowed = apiMemoryMb + queryCacheMb;
+  const allowedMb = apiMemoryMb + queryCacheMb;
   const [against, limit, name] = isLarge(records)
-    ? [allowed, 1.25, `of the settings, ${allowed} MB`]
+    ? [allowedMb, 1.25, `of the settings, ${allowedMb} MB`]
     : [peaks[1]!, 1.5, 'of DuckDB'];
   const ratio = peaks[0]! / against;
-  const shown = (values: readonly number[]): string =>
+  const valuesText = (values: readonly number[]): string =>
     values.map((mb) => mb.toFixed(0)).join(' | ');
   const verdict = `${ratio.toFixed(2)} | ${limit} ${name} | ${ratio <= limit ? 'kept' : 'missed'}`;
   return [
-    `| peak memory of the process, MB | ${shown(peaks)} | ${verdict} |`,
-    `| memory after all questions, MB | ${shown(now)} | - | - | |`,
+    `| peak memory of the process, MB | ${valuesText(peaks)} | ${verdict} |`,
+    `| memory after all questions, MB | ${valuesText(now)} | - | - | |`,
   ];
 }

@@ -7,7 +7,7 @@ import { type SizeResult, growthLines } from './query-growth.js';
 import { peerVersions } from './query-tables.js';
 import { measureThroughput } from './query-throughput.js';
 import { measureWarm } from './query-warm.js';
-import { lineOrFailure, machine, markdown, writeResult } from './table.js';
+import { lineOrFailure, machineText, markdownTable, writeResult } from './table.js';
 
 /** Numbers of records; the second is more than the cache of columns holds. */
 const sizes = [5_000_000, 50_000_000];
@@ -15,7 +15,7 @@ const quickSizes = [20_000];
 
 /** The parts of the comparison, which a flag of their name selects. */
 const parts = ['warm', 'cold', 'export', 'start'] as const;
-type Part = (typeof parts)[number];
+type BenchmarkPart = (typeof parts)[number];
 
 /**
  * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on
@@ -24,41 +24,41 @@ type Part = (typeof parts)[number];
 export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   const versions = peerVersions();
   const isQuick = flags.has('--quick');
-  const given = numbersOf(flags, 'records');
-  const chosen = given.length > 0 ? given : isQuick ? quickSizes : sizes;
+  const givenSizes = numbersOf(flags, 'records');
+  const chosenSizes = givenSizes.length > 0 ? givenSizes : isQuick ? quickSizes : sizes;
   const isFresh = flags.has('--import');
   const isAll = flags.has('--all');
   const isOther = flags.has('--throughput') || flags.has('--commits');
-  const selected = parts.filter((part) => flags.has(`--${part}`));
+  const selectedParts = parts.filter((part) => flags.has(`--${part}`));
   const number = (name: string, usual: number): number => numbersOf(flags, name)[0] ?? usual;
   const write = (name: string, text: string): void => {
     if (flags.has('--write')) writeResult(name, text);
   };
   if (isAll || !isOther) {
-    const wanted = new Set(selected.length > 0 ? selected : parts);
-    // Written after each table, so that an interrupted run leaves its results. A part of the tables does not replace all of them.
-    await compare(chosen, wanted, isFresh, (text) => {
-      if (selected.length === 0) write('query', `${text}\n\n${machine(versions)}`);
+    const wantedParts = new Set(selectedParts.length > 0 ? selectedParts : parts);
+    // Written after each table, so that an interrupted run leaves its results. A run of some tables does not replace the others.
+    await compareEngines(chosenSizes, wantedParts, isFresh, (text) => {
+      if (selectedParts.length === 0) write('query', `${text}\n\n${machineText(versions)}`);
     });
   }
   const { DuckDB = '' } = versions;
-  const other = (name: string, table: string): void => {
-    const text = `${table}\n\n${machine({ DuckDB })}`;
+  const otherTable = (name: string, table: string): void => {
+    const text = `${table}\n\n${machineText({ DuckDB })}`;
     process.stdout.write(`${text}\n`);
     write(name, text);
   };
   if (isAll || flags.has('--throughput')) {
-    const dataset = await queryDataset(chosen[0]!, isFresh && !isAll);
-    other('query-throughput', await measureThroughput(dataset, number, isQuick));
+    const dataset = await queryDataset(chosenSizes[0]!, isFresh && !isAll);
+    otherTable('query-throughput', await measureThroughput(dataset, number, isQuick));
   }
   if (isAll || flags.has('--commits'))
-    other('query-commits', await measureCommits(number, isQuick));
+    otherTable('query-commits', await measureCommits(number, isQuick));
 }
 
 /** Prints the tables of all sizes; `write` gets all that there are after each new one. */
-async function compare(
+async function compareEngines(
   sizesToCompare: readonly number[],
-  wanted: ReadonlySet<Part>,
+  wanted: ReadonlySet<BenchmarkPart>,
   isFresh: boolean,
   write: (text: string) => void,
 ): Promise<void> {
@@ -76,26 +76,26 @@ async function compare(
     if (warm) add(warm.questions.lines.join('\n'));
     const cold = wanted.has('cold') ? await measureCold(dataset) : undefined;
     if (cold) add(cold.lines.join('\n'));
-    const others = [
+    const otherRows = [
       ...(warm?.words ?? []),
       ...(wanted.has('export')
         ? [await lineOrFailure('CSV export of all records', () => measureExport(dataset))]
         : []),
     ];
-    if (others.length > 0) add(`**${size}, words and export**\n\n${markdown(others)}`);
-    const none = new Map<string, number>();
-    results.push({ dataset, warm: warm?.questions.times ?? none, cold: cold?.times ?? none });
+    if (otherRows.length > 0) add(`**${size}, words and export**\n\n${markdownTable(otherRows)}`);
+    const noTimes = new Map<string, number>();
+    results.push({ dataset, warm: warm?.questions.times ?? noTimes, cold: cold?.times ?? noTimes });
   }
   const [small, ...larger] = results;
   for (const large of larger) {
     const [of, than] = [large, small!].map(({ dataset }) =>
       dataset.records.toLocaleString('en-US'),
     );
-    add(`**${of} records against ${than}**\n\n${markdown(growthLines(large, small!))}`);
+    add(`**${of} records against ${than}**\n\n${markdownTable(growthLines(large, small!))}`);
   }
   if (wanted.has('start')) {
     const line = await lineOrFailure('first page of the bundled ClinVar', firstPageLine);
-    add(`**After a start**\n\n${markdown([line])}`);
+    add(`**After a start**\n\n${markdownTable([line])}`);
   }
 }
 

@@ -30,7 +30,7 @@ export interface Answer {
   readonly results: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What a server starts with. */
+/** Settings of the started server. */
 interface StartOptions {
   /** A data folder, which stays after the end; without it, a temporary one. */
   readonly data?: string;
@@ -101,7 +101,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, endBySignal);
   const origin = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  await answers(origin, headers, child).catch((error: unknown) => {
+  await serverAnswers(origin, headers, child).catch((error: unknown) => {
     child.kill('SIGKILL');
     discardData();
     throw error;
@@ -142,12 +142,13 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
         size: bytes.size,
         md5: md5.copy().digest('hex'),
       });
-      const sent = await fetch(object.upload_url, {
+      const uploadAnswer = await fetch(object.upload_url, {
         method: 'PUT',
         body: bytes,
         headers: { 'content-md5': md5.digest('base64') },
       });
-      if (!sent.ok) throw new Error(`upload: ${sent.status} ${await sent.text()}`);
+      if (!uploadAnswer.ok)
+        throw new Error(`upload: ${uploadAnswer.status} ${await uploadAnswer.text()}`);
       return object.id;
     },
     async newDataset(name) {
@@ -178,15 +179,15 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
     async idle() {
       const classes = 'class=interactive,standard,background'; // merges of segments are background tasks
       for (let quiet = 0; quiet < 3;) {
-        let busy = 0;
+        let busyTasks = 0;
         for (const status of ['pending', 'queued', 'running'])
-          busy += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`)).total;
-        quiet = busy === 0 ? quiet + 1 : 0;
+          busyTasks += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`)).total;
+        quiet = busyTasks === 0 ? quiet + 1 : 0;
         if (quiet < 3) await pause(1000);
       }
     },
     peakMb: () => (memory ??= watchMemory(child.pid ?? 0)).peakMb(),
-    cpuSeconds: () => sum(descendants(child.pid ?? 0).map(cpuOf)),
+    cpuSeconds: () => sumOf(descendantPids(child.pid ?? 0).map(cpuOf)),
     async stop() {
       memory?.stop();
       child.kill('SIGTERM');
@@ -199,7 +200,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   };
 }
 
-async function answers(
+async function serverAnswers(
   origin: string,
   headers: Readonly<Record<string, string>>,
   child: ChildProcess,
@@ -216,11 +217,11 @@ async function answers(
 function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
   let peakKb = 0;
   let processes: readonly number[] = [];
-  let takes = 0;
+  let sampleCount = 0;
   const timer = setInterval(() => {
     // Looking for descendants takes milliseconds of the processors that are measured, so it is done rarely.
-    if (takes++ % 40 === 0) processes = descendants(supervisor);
-    peakKb = Math.max(peakKb, sum(processes.map(residentKb)));
+    if (sampleCount++ % 40 === 0) processes = descendantPids(supervisor);
+    peakKb = Math.max(peakKb, sumOf(processes.map(residentKb)));
   }, 25);
   return {
     peakMb() {
@@ -232,8 +233,8 @@ function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
   };
 }
 
-function descendants(pid: number): number[] {
-  return childrenOf(pid).flatMap((child) => [child, ...descendants(child)]);
+function descendantPids(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantPids(child)]);
 }
 
 function childrenOf(pid: number): readonly number[] {
@@ -245,11 +246,11 @@ function childrenOf(pid: number): readonly number[] {
 
 function parentOf(pid: number): number {
   // The name of the program is in brackets and may contain any character.
-  return Number(proc(pid, 'stat').split(') ').at(-1)?.split(' ')[1] ?? 0);
+  return Number(procField(pid, 'stat').split(') ').at(-1)?.split(' ')[1] ?? 0);
 }
 
 function residentKb(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0);
+  return Number(/VmRSS:\s+(\d+)/.exec(procField(pid, 'status'))?.[1] ?? 0);
 }
 
 /** Resident memory of a process, in MB. */
@@ -259,22 +260,22 @@ export function residentMb(pid: number): number {
 
 /** Peak resident memory of a process since its start, in MB. */
 export function peakResidentMb(pid: number): number {
-  return Number(/VmHWM:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0) / 1024;
+  return Number(/VmHWM:\s+(\d+)/.exec(procField(pid, 'status'))?.[1] ?? 0) / 1024;
 }
 
 /** Processor time of a process and of the children that it has waited for, in seconds. Linux counts 100 ticks a second. */
 function cpuOf(pid: number): number {
-  const fields = proc(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
-  return sum(fields.slice(11, 15).map(Number)) / 100;
+  const fields = procField(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
+  return sumOf(fields.slice(11, 15).map(Number)) / 100;
 }
 
 /** Processor time of the child processes that this process has waited for, in seconds. */
 export function childCpuSeconds(): number {
-  const fields = proc(process.pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
-  return sum(fields.slice(13, 15).map(Number)) / 100;
+  const fields = procField(process.pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
+  return sumOf(fields.slice(13, 15).map(Number)) / 100;
 }
 
-function proc(pid: number, file: string): string {
+function procField(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
@@ -282,7 +283,7 @@ function proc(pid: number, file: string): string {
   }
 }
 
-function sum(values: readonly number[]): number {
+function sumOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 

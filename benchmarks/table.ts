@@ -17,11 +17,11 @@ export function median(values: readonly number[]): number {
 }
 
 /** Formats rows as a Markdown table. */
-export function markdown(lines: readonly Line[]): string {
+export function markdownTable(lines: readonly Line[]): string {
   const rows = lines.map(({ question, ours, peer, ratio, limit }) => {
-    const shown = ratio === null ? '-' : ratio.toFixed(2);
-    const kept = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
-    return `| ${question} | ${ours} | ${peer} | ${shown} | ${limit ?? '-'} | ${kept} |`;
+    const ratioText = ratio === null ? '-' : ratio.toFixed(2);
+    const keptText = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
+    return `| ${question} | ${ours} | ${peer} | ${ratioText} | ${limit ?? '-'} | ${keptText} |`;
   });
   const head = ['| Question | Strandlake | Peer | Ratio | Limit | |', '|---|---|---|---|---|---|'];
   return [...head, ...rows].join('\n');
@@ -39,7 +39,7 @@ export async function lineOrFailure(question: string, measure: () => Promise<Lin
 }
 
 /** Date, machine and versions in one line. */
-export function machine(versions: Readonly<Record<string, string>>): string {
+export function machineText(versions: Readonly<Record<string, string>>): string {
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
   const cores = `${cpus().length} cores (${cpus()[0]?.model ?? arch()})`;

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { chromosomes } from './data.js';
 import type { Format } from './format.js';
-import { generated, newDigits } from './generate.js';
+import { generateFile, newDigits } from './generate.js';
 import { bcftoolsPeers } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns, sampleColumns, type VcfKey } from './peers/columns.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_261_123;
 
@@ -58,7 +58,7 @@ export const vcf: Format = {
   title: 'VCF sites, 11 INFO keys, bgzip',
   records: 1_400_000,
   file: (records) =>
-    generated(`sites-${records}-${seed}.vcf.gz`, () => lines(sites, records), 'bgzf'),
+    generateFile(`sites-${records}-${seed}.vcf.gz`, () => vcfLines(sites, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.7,
   peers: bcftoolsPeers([...fixedColumns, ...infoColumns(sites.info)]),
@@ -70,7 +70,7 @@ export const vcfSamples: Format = {
   title: 'VCF with 100 samples, GT:AD:DP:GQ, bgzip',
   records: 110_000,
   file: (records) =>
-    generated(`samples-${records}-${seed}.vcf.gz`, () => lines(samples, records), 'bgzf'),
+    generateFile(`samples-${records}-${seed}.vcf.gz`, () => vcfLines(samples, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.9,
   peers: bcftoolsPeers([
@@ -81,7 +81,7 @@ export const vcfSamples: Format = {
 };
 
 /** Lines of a file, header first: real lines with one alternate allele, at new positions and with new digits in their numbers. */
-function* lines({ fixture, info, format }: Rows, records: number): Generator<string> {
+function* vcfLines({ fixture, info, format }: Rows, records: number): Generator<string> {
   const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
   const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
   const names = all.find((line) => line.startsWith('#CHROM'))!.split('\t');
@@ -99,7 +99,7 @@ function* lines({ fixture, info, format }: Rows, records: number): Generator<str
     .filter((line) => !line.startsWith('#'))
     .map((line) => line.split('\t'))
     .filter(([, , , , alt = '']) => /^[ACGT]+$/.test(alt));
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const millions = chromosomes.reduce((sum, [, size]) => sum + size, 0);
   const step = (millions * 1e6) / Math.max(1, records);
   for (let row = 0, chromosome = 0, position = 1; row < records; row++) {
@@ -109,11 +109,11 @@ function* lines({ fixture, info, format }: Rows, records: number): Generator<str
       chromosome++;
       position = 1;
     }
-    yield line(random.pick(real), name, position, info, format, random);
+    yield vcfLine(random.pick(real), name, position, info, format, random);
   }
 }
 
-function line(
+function vcfLine(
   cells: readonly string[],
   chromosome: string,
   position: number,
@@ -122,26 +122,33 @@ function line(
   random: Random,
 ): string {
   const [, , id = '.', ref, alt, qual = '.', filter, text = '', keys = '', ...values] = cells;
-  const wanted = new Map(info.map((key) => [key.id, key]));
+  const wantedKeys = new Map(info.map((key) => [key.id, key]));
   const items = text.split(';').flatMap((item) => {
     const [key = '', value = ''] = item.split('=');
-    const known = wanted.get(key);
-    return known === undefined ? [] : [`${key}=${varied(known, value, random)}`];
+    const wantedKey = wantedKeys.get(key);
+    return wantedKey === undefined ? [] : [`${key}=${varyValue(wantedKey, value, random)}`];
   });
-  const fixed = [chromosome, position, newDigits(id, random), ref, alt, newDigits(qual, random)];
-  const start = `${[...fixed, filter, items.join(';')].join('\t')}`;
+  const fixedFields = [
+    chromosome,
+    position,
+    newDigits(id, random),
+    ref,
+    alt,
+    newDigits(qual, random),
+  ];
+  const start = `${[...fixedFields, filter, items.join(';')].join('\t')}`;
   if (format.length === 0) return `${start}\n`;
   const places = format.map(({ id: key }) => keys.split(':').indexOf(key));
   const calls = values.map((value) => {
     const parts = value.split(':');
     return format
-      .map((key, i) => varied(key, parts[places[i]!] ?? '.', random))
+      .map((key, i) => varyValue(key, parts[places[i]!] ?? '.', random))
       .join(':')
       .replace(/(:\.)+$/, '');
   });
   return `${start}\t${format.map(({ id: key }) => key).join(':')}\t${calls.join('\t')}\n`;
 }
 
-function varied({ type }: VcfKey, value: string, random: Random): string {
+function varyValue({ type }: VcfKey, value: string, random: Random): string {
   return type === 'String' ? value : newDigits(value, random);
 }

@@ -3,25 +3,32 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { openConnections, type Connections } from './connections.js';
-import { cache, generated } from './generate.js';
+import { cache, generateFile } from './generate.js';
 import { recordLines } from './query-commits.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+import {
+  type Line,
+  lineOrFailure,
+  machineText,
+  markdownTable,
+  median,
+  writeResult,
+} from './table.js';
 
 /** Number of changes one after another before the queries are asked again. */
 const manyChanges = 20;
 const runs = 9;
 const warmups = 2;
 
-/** What the rows of the table work on. */
-interface Setup {
+/** What all rows of the table share. */
+interface VersionsSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
   readonly duckdb: DuckDBConnection;
   readonly connections: Connections;
   readonly records: number;
-  /** Records that a delete names. */
+  /** The number of records that a delete names. */
   readonly few: number;
   /** The ids of all records. */
   readonly ids: readonly string[];
@@ -34,12 +41,12 @@ interface Setup {
  */
 export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   const isQuick = flags.has('--quick');
-  const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
-  const records = given.length > 0 ? Number(given[0]) : isQuick ? 20_000 : 5_000_000;
+  const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
+  const records = givenSizes.length > 0 ? Number(givenSizes[0]) : isQuick ? 20_000 : 5_000_000;
   const folder = join(cache, 'versions');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const file = await generated(`versions-${records}.jsonl`, () => recordLines(0, records));
+  const file = await generateFile(`versions-${records}.jsonl`, () => recordLines(0, records));
   const server = await startServer();
   const instance = await DuckDBInstance.create(join(folder, 'peer.duckdb'), { threads: '2' });
   try {
@@ -52,9 +59,9 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     await duckdb.run('CREATE UNIQUE INDEX ids ON t (_id)');
     await duckdb.run('CHECKPOINT');
     const connections = openConnections(server.origin, server.token, 1);
-    const few = Math.min(100_000, records / 50);
+    const fewRecords = Math.min(100_000, records / 50);
     const ids = (await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id)); // prettier-ignore
-    const setup = { server, datasetId, duckdb, connections, records, few, ids, folder };
+    const setup = { server, datasetId, duckdb, connections, records, few: fewRecords, ids, folder };
     const lines = [
       ...(await deleteLines(setup)),
       ...(await upsertLines(setup)),
@@ -65,7 +72,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     ];
     connections.close();
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
-    const text = `${markdown(lines)}\n\n${machine({ DuckDB: version })}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({ DuckDB: version })}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('versions', text);
   } finally {
@@ -76,61 +83,68 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
 }
 
 /** Deletes of random records, and their rollbacks, each several times; the peer puts the same records back. */
-async function deleteLines(setup: Setup): Promise<readonly Line[]> {
+async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
   const { server, datasetId, duckdb, records, few } = setup;
-  const takes: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> = {
-    deletes: [],
-    theirDeletes: [],
-    rollbacks: [],
-    theirInserts: [],
-  };
+  const secondsByStep: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> =
+    {
+      deletes: [],
+      theirDeletes: [],
+      rollbacks: [],
+      theirInserts: [],
+    };
   for (let run = 0; run < 5; run++) {
     const file = idFile(setup, run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
-    takes.deletes.push(await changed(setup, objectId, records - few, 'delete'));
-    takes.theirDeletes.push(await seconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    secondsByStep.deletes.push(await changeRecords(setup, objectId, records - few, 'delete'));
+    secondsByStep.theirDeletes.push(await secondsFor(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
     const commit = await lastCommit(server, datasetId);
-    takes.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
-    takes.theirInserts.push(await seconds(() => duckdb.run('INSERT INTO t FROM gone')));
+    secondsByStep.rollbacks.push(await secondsFor(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    secondsByStep.theirInserts.push(await secondsFor(() => duckdb.run('INSERT INTO t FROM gone')));
   }
   const count = few.toLocaleString('en-US');
   return [
-    line(`delete of ${count} records by _id`, takes.deletes, 'DuckDB DELETE', takes.theirDeletes, 0.5), // prettier-ignore
-    line(`rollback of that`, takes.rollbacks, 'DuckDB INSERT of the same records', takes.theirInserts, 0.5), // prettier-ignore
+    changeLine(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
+    changeLine(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
   ];
 }
 
 /** Upserts of random records, whole ones and single fields, and their rollbacks; the peer puts the earlier records back. */
-async function upsertLines(setup: Setup): Promise<readonly Line[]> {
+async function upsertLines(setup: VersionsSetup): Promise<readonly Line[]> {
   const { server, datasetId, duckdb, records, few } = setup;
-  const takes: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
-  const put = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
+  const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
+  const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
   for (let run = 0; run < 5; run++) {
     const file = await upsertFile(setup, 50 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
-    takes.whole.push(await changed(setup, await server.upload(file), records, 'upsert'));
-    takes.theirWhole.push(await seconds(() => duckdb.run(`${put} read_json('${file}')`)));
+    secondsByStep.whole.push(
+      await changeRecords(setup, await server.upload(file), records, 'upsert'),
+    );
+    secondsByStep.theirWhole.push(
+      await secondsFor(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
+    );
     const commit = await lastCommit(server, datasetId);
-    takes.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
-    takes.theirRollbacks.push(
-      await seconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
+    secondsByStep.rollbacks.push(await secondsFor(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    secondsByStep.theirRollbacks.push(
+      await secondsFor(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
     );
     const depths = idFile(setup, 60 + run, ',"depth":7');
-    takes.field.push(await changed(setup, await server.upload(depths), records, 'upsert'));
-    takes.theirField.push(await seconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    secondsByStep.field.push(
+      await changeRecords(setup, await server.upload(depths), records, 'upsert'),
+    );
+    secondsByStep.theirField.push(await secondsFor(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
     await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
   }
   const count = few.toLocaleString('en-US');
   return [
-    line(`upsert of ${count} records by _id`, takes.whole, 'DuckDB INSERT OR REPLACE', takes.theirWhole, 0.5), // prettier-ignore
-    line('rollback of that', takes.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', takes.theirRollbacks, 0.5), // prettier-ignore
-    line(`upsert of one field of ${count} records`, takes.field, 'DuckDB UPDATE', takes.theirField, 0.5), // prettier-ignore
+    changeLine(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
+    changeLine('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
+    changeLine(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
   ];
 }
 
 /** A file of some records with another depth, as JSON lines. */
-async function upsertFile(setup: Setup, run: number): Promise<string> {
+async function upsertFile(setup: VersionsSetup, run: number): Promise<string> {
   const { duckdb, folder } = setup;
   const file = join(folder, `upsert-${run}.json`);
   await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${idFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
@@ -138,19 +152,25 @@ async function upsertFile(setup: Setup, run: number): Promise<string> {
 }
 
 /** The whole dataset into an archive and back; the peer exports its database and imports it again. */
-async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup): Promise<Line> {
-  const moved = async (storageClass: string): Promise<void> => {
+async function archiveLine({
+  server,
+  datasetId,
+  duckdb,
+  folder,
+  records,
+}: VersionsSetup): Promise<Line> {
+  const setStorageClass = async (storageClass: string): Promise<void> => {
     await server.call('PATCH', `/v2/datasets/${datasetId}`, { storage_class: storageClass });
     const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
     while ((await server.call('GET', open)).total > 0) await pause(20);
   };
-  const ours = await seconds(async () => {
-    await moved('Archive');
-    await moved('Standard');
+  const ourSeconds = await secondsFor(async () => {
+    await setStorageClass('Archive');
+    await setStorageClass('Standard');
   });
   const target = join(folder, 'exported');
   const instance = await DuckDBInstance.create(join(folder, 'imported.duckdb'), { threads: '2' });
-  const theirs = await seconds(async () => {
+  const theirSeconds = await secondsFor(async () => {
     await duckdb.run(`EXPORT DATABASE '${target}' (FORMAT parquet)`);
     const connection = await instance.connect();
     await connection.run(`IMPORT DATABASE '${target}'`);
@@ -158,28 +178,41 @@ async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup
   });
   instance.closeSync();
   const count = records.toLocaleString('en-US');
-  return line(`archive and restore of ${count} records`, [ours], 'DuckDB EXPORT and IMPORT DATABASE', [theirs], 1); // prettier-ignore
+  return changeLine(`archive and restore of ${count} records`, [ourSeconds], 'DuckDB EXPORT and IMPORT DATABASE', [theirSeconds], 1); // prettier-ignore
 }
 
 /** The rollback of an append of a fifth of the records; the peer deletes them by their commit. */
-async function appendLine({ server, datasetId, duckdb, records }: Setup): Promise<Line> {
+async function appendLine({ server, datasetId, duckdb, records }: VersionsSetup): Promise<Line> {
   const added = records / 5;
   const name = `versions-${records}-added.jsonl`;
-  const file = await generated(name, () => recordLines(records, added));
+  const file = await generateFile(name, () => recordLines(records, added));
   await server.import(datasetId, await server.upload(file), records + added);
   await server.idle();
   const commit = await lastCommit(server, datasetId);
   const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
   await duckdb.run(`INSERT INTO t SELECT * FROM read_parquet([${segments.join(', ')}], union_by_name = true) WHERE _commit = '${commit}'`); // prettier-ignore
   await duckdb.run('CHECKPOINT');
-  const ours = await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`));
-  const theirs = await seconds(() => duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`));
+  const ourSeconds = await secondsFor(() =>
+    server.call('POST', `/v2/dataset_commits/${commit}/rollback`),
+  );
+  const theirSeconds = await secondsFor(() =>
+    duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`),
+  );
   const count = added.toLocaleString('en-US');
-  return line(`rollback of an append of ${count} records`, [ours], 'DuckDB DELETE', [theirs], 0.05);
+  return changeLine(
+    `rollback of an append of ${count} records`,
+    [ourSeconds],
+    'DuckDB DELETE',
+    [theirSeconds],
+    0.05,
+  );
 }
 
-/** The same queries before and after many changes, and of an earlier version. */
-async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<readonly Line[]> {
+/** Times of the same queries before and after many changes, and of an earlier version. */
+async function queryLines(
+  setup: VersionsSetup,
+  what: 'deletes' | 'upserts',
+): Promise<readonly Line[]> {
   const { server, datasetId, records, few } = setup;
   const requests: readonly (readonly [name: string, request: object])[] = [
     ['first page', {}],
@@ -189,31 +222,31 @@ async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<re
     ['variant lookup', { filters: [['variant', `GRCH38-1-${12_345_001}-${12_345_001}-T`]] }],
     ['sorted', { ordering: '-frequency', limit: 10 }],
   ];
-  const before = await timed(setup, requests);
-  const earlier = await lastCommit(server, datasetId);
+  const before = await timeChange(setup, requests);
+  const earlierCommit = await lastCommit(server, datasetId);
   for (let run = 0; run < manyChanges; run++) {
     if (what === 'upserts') {
       const objectId = await server.upload(await upsertFile(setup, 70 + run));
-      await changed(setup, objectId, records, 'upsert');
+      await changeRecords(setup, objectId, records, 'upsert');
     } else {
       const objectId = await server.upload(idFile(setup, 100 + run));
-      await changed(setup, objectId, records - (run + 1) * few, 'delete');
+      await changeRecords(setup, objectId, records - (run + 1) * few, 'delete');
     }
   }
   await server.idle();
-  const after = await timed(setup, requests);
-  const asOf = await timed(
+  const after = await timeChange(setup, requests);
+  const asOf = await timeChange(
     setup,
-    requests.map(([name, request]) => [name, { ...request, as_of: earlier }] as const),
+    requests.map(([name, request]) => [name, { ...request, as_of: earlierCommit }] as const),
   );
   return requests.flatMap(([name], i) => [
-    line(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    line(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
+    changeLine(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    changeLine(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
   ]);
 }
 
 /** A file of the ids of some records, as JSON lines; no two runs name the same record. */
-function idFile({ folder, few, ids }: Setup, run: number, more = ''): string {
+function idFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
   const step = Math.floor(ids.length / few);
   const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"${more}}\n`); // prettier-ignore
   const file = join(folder, `ids-${run}.json`);
@@ -222,8 +255,8 @@ function idFile({ folder, few, ids }: Setup, run: number, more = ''): string {
 }
 
 /** Changes the records that a file names; returns the seconds that it takes. */
-async function changed(
-  { server, datasetId }: Setup,
+async function changeRecords(
+  { server, datasetId }: VersionsSetup,
   objectId: number,
   left: number,
   mode: 'delete' | 'upsert',
@@ -236,29 +269,29 @@ async function lastCommit(server: BenchServer, datasetId: number): Promise<numbe
   return data[0]!.id;
 }
 
-async function timed(
-  { connections, datasetId }: Setup,
+async function timeChange(
+  { connections, datasetId }: VersionsSetup,
   requests: readonly (readonly [name: string, request: object])[],
 ): Promise<readonly (readonly number[])[]> {
-  const takes: number[][] = requests.map(() => []);
+  const requestTimes: number[][] = requests.map(() => []);
   for (let run = -warmups; run < runs; run++) {
     for (const [i, [name, request]] of requests.entries()) {
       const from = performance.now();
       const reply = await connections.post(`/v2/datasets/${datasetId}/data`, JSON.stringify(request)); // prettier-ignore
-      if (run >= 0) takes[i]!.push((performance.now() - from) / 1000);
+      if (run >= 0) requestTimes[i]!.push((performance.now() - from) / 1000);
       if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
     }
   }
-  return takes;
+  return requestTimes;
 }
 
-async function seconds(work: () => Promise<unknown>): Promise<number> {
+async function secondsFor(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now();
   await work();
   return (performance.now() - from) / 1000;
 }
 
-function line(
+function changeLine(
   question: string,
   ours: readonly number[],
   peer: string,
@@ -266,16 +299,16 @@ function line(
   limit: number,
 ): Line {
   const [mine, other] = [median(ours), median(theirs)];
-  process.stderr.write(`${question}: ${shown(mine)}, ${peer} ${shown(other)}\n`);
+  process.stderr.write(`${question}: ${timeText(mine)}, ${peer} ${timeText(other)}\n`);
   return {
     question,
-    ours: shown(mine),
-    peer: `${peer} ${shown(other)}`,
+    ours: timeText(mine),
+    peer: `${peer} ${timeText(other)}`,
     ratio: mine / other,
     limit,
   };
 }
 
-function shown(time: number): string {
+function timeText(time: number): string {
   return time < 1 ? `${(1000 * time).toFixed(1)} ms` : `${time.toFixed(2)} s`;
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { pythonProgram } from './peers/peer.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_260_402;
 
@@ -11,7 +11,7 @@ export const xml: Format = {
   name: 'xml',
   title: 'XML, ClinVar release',
   records: 16_500,
-  file: (records) => generated(`${records}-${seed}.xml`, () => xmlPieces(records)),
+  file: (records) => generateFile(`${records}-${seed}.xml`, () => xmlPieces(records)),
   reader: 'xml',
   limit: 0.5,
   peers: [pythonProgram('Python iterparse to json', 'xml_to_jsonl.py')],
@@ -20,34 +20,34 @@ export const xml: Format = {
 /** Ten real records of ClinVar's release format (ClinVar, public domain, by way of clinvar-this, MIT). */
 const release = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8');
 const first = release.indexOf('<VariationArchive');
-const last = release.lastIndexOf('</ClinVarVariationRelease>');
+const lastTagAt = release.lastIndexOf('</ClinVarVariationRelease>');
 
 /** The text of each record, split at the dates and numbers that are replaced. */
 const templates = release
-  .slice(first, last)
+  .slice(first, lastTagAt)
   .split(/(?<=<\/VariationArchive>\s*)(?=<VariationArchive)/)
   .map((record) => record.split(/(\b\d{4}-\d\d-\d\d\b|\d{4,})/));
 
 /** Text of the file in pieces. The same number of records gives the same text. */
 function* xmlPieces(records: number): Generator<string> {
   yield release.slice(0, first);
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   for (let row = 0; row < records; row++) {
     yield random
       .pick(templates)
-      .map((part, i) => (i % 2 === 0 ? part : varied(part, random)))
+      .map((part, i) => (i % 2 === 0 ? part : varyText(part, random)))
       .join('');
   }
-  yield release.slice(last);
+  yield release.slice(lastTagAt);
 }
 
 /** A random date, or a random number of the same length. */
-function varied(text: string, random: Random): string {
+function varyText(text: string, random: Random): string {
   if (!text.includes('-')) {
     let digits = text[0]!;
     while (digits.length < text.length) digits += random.below(10);
     return digits;
   }
-  const two = (number: number): string => String(number).padStart(2, '0');
-  return `20${10 + random.below(15)}-${two(1 + random.below(12))}-${two(1 + random.below(28))}`;
+  const twoDigits = (number: number): string => String(number).padStart(2, '0');
+  return `20${10 + random.below(15)}-${twoDigits(1 + random.below(12))}-${twoDigits(1 + random.below(28))}`;
 }

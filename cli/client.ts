@@ -15,7 +15,7 @@ export interface Client {
   delete(path: string): Promise<Answer>;
   /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
-  /** The bytes of a signed URL. */
+  /** The bytes behind a signed URL. */
   download(url: string): AsyncIterable<Uint8Array>;
 }
 
@@ -27,7 +27,7 @@ interface UploadHeaders {
 /** Creates a client of the server at `origin`; `signal` aborts its requests. */
 export function openClient(origin: string, token: string, signal: AbortSignal): Client {
   async function send(method: string, path: string, body?: Answer): Promise<Answer> {
-    const response = await reach(origin, origin + path, {
+    const response = await reachServer(origin, origin + path, {
       method,
       signal,
       headers: {
@@ -49,14 +49,14 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     patch: (path, body) => send('PATCH', path, body),
     delete: (path) => send('DELETE', path),
     async *download(url) {
-      const response = await fetch(reachable(origin, url), { signal });
+      const response = await fetch(reachableUrl(origin, url), { signal });
       if (!response.ok || response.body === null) {
         throw responseError('GET', 'the download URL', response.status, await response.text());
       }
       yield* response.body;
     },
     async upload(url, bytes, headers) {
-      const response = await fetch(reachable(origin, url), {
+      const response = await fetch(reachableUrl(origin, url), {
         method: 'PUT',
         signal,
         headers: { ...headers },
@@ -73,7 +73,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
  * A signed URL at the address that the client uses: only path and query are signed, and the public address in the URL may not be reachable
  * from this machine.
  */
-function reachable(origin: string, url: string): string {
+function reachableUrl(origin: string, url: string): string {
   const { pathname, search } = new URL(url);
   const prefix = new URL(origin).pathname.replace(/\/$/, '');
   const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
@@ -81,7 +81,7 @@ function reachable(origin: string, url: string): string {
 }
 
 /** Sends a request; a server that cannot be reached is an error that names its address. */
-async function reach(origin: string, url: string, request: RequestInit): Promise<Response> {
+async function reachServer(origin: string, url: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(url, request);
   } catch (error) {
@@ -111,7 +111,7 @@ function responseError(method: string, path: string, status: number, text: strin
       .map(([key, value]) => (key === 'detail' ? String(value) : `${key}: ${String(value)}`))
       .join('; ');
   } catch {
-    // Not JSON, for example a proxy's error page: its first characters stand as the reason.
+    // The answer is not JSON, for example a proxy's error page: its first characters become the reason.
   }
   return new AppError('invalid', `${method} ${path}: ${status} ${reason}`);
 }

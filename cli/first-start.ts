@@ -23,7 +23,7 @@ const exampleVaultName = 'examples';
  * one transaction; in any other, finds them. The vault's metadata records that its example is pending, so that the next start
  * continues an interrupted one and does not recreate a deleted vault.
  */
-export async function prepare(
+export async function prepareFirstStart(
   { catalog, key }: OpenedDataFolder,
   config: Config,
 ): Promise<PreparedStart> {
@@ -42,20 +42,24 @@ export async function prepare(
       };
     }
     const token = { name: 'first token', ...(config.token !== null && { secret: config.token }) };
-    const created = await createUser(tx, { email: 'owner@localhost', domain: 'local', token }, key);
+    const createdUser = await createUser(
+      tx,
+      { email: 'owner@localhost', domain: 'local', token },
+      key,
+    );
     const exampleVault = config.examples
       ? await tx.vaults.create({
-          accountId: created.account.id,
-          userId: created.user.id,
+          accountId: createdUser.account.id,
+          userId: createdUser.user.id,
           name: exampleVaultName,
           description: 'Public data to try things on',
           metadata: { example: 'pending' },
         })
       : null;
     return {
-      user: created.user,
-      personalVault: created.vault,
-      firstSecret: created.token?.secret ?? null,
+      user: createdUser.user,
+      personalVault: createdUser.vault,
+      firstSecret: createdUser.token?.secret ?? null,
       exampleVault,
     };
   });

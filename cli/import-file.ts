@@ -4,13 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../engine/core/errors.js';
 import { openLocalFile, type FileReader } from '../engine/core/files.js';
 import type { Answer, Client } from './client.js';
-import { grouped, progressLine, type Terminal } from './terminal.js';
+import { groupDigits, progressLine, type Terminal } from './terminal.js';
 
 /** A local file to import, with the vault and the name of its dataset. */
 export interface FileImport {
   readonly file: string;
   readonly vaultId: number;
-  /** Where file and dataset lie; the root of the vault by default. */
+  /** The folder for the file and the dataset; by default, the root of the vault. */
   readonly folder?: Folder;
   readonly datasetName?: string;
   /** The records go into the dataset of this name, whatever it holds; otherwise another data set of that name gets a number. */
@@ -23,7 +23,7 @@ export interface Folder {
   readonly id: number | null;
 }
 
-/** Where a file is uploaded. */
+/** The place of an upload in a vault. */
 export interface UploadTarget {
   readonly vaultId: number;
   readonly folder: Folder;
@@ -70,7 +70,7 @@ export async function importFile(
         commit_mode: 'append',
       }));
     const wasImportedBefore = job['status'] === 'completed';
-    const records = await follow(client, job, basename(path), terminal);
+    const records = await followTask(client, job, basename(path), terminal);
     return { datasetId: dataset.id, fullPath: dataset.fullPath, records, wasImportedBefore };
   } finally {
     await file.close();
@@ -107,8 +107,9 @@ async function uploadOnce(
 ): Promise<number> {
   const { vaultId, folder, filename } = target;
   const md5 = await md5Of(file);
-  const known = await atPath(client, target, 'file');
-  if (known?.['md5'] === md5 && known['availability'] === 'available') return idOf(known);
+  const existingFile = await atPath(client, target, 'file');
+  if (existingFile?.['md5'] === md5 && existingFile['availability'] === 'available')
+    return idOf(existingFile);
   const object = await client.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
@@ -129,11 +130,11 @@ async function* withProgress(
   name: string,
   terminal: Terminal,
 ): AsyncGenerator<Uint8Array> {
-  let sent = 0;
+  let sentBytes = 0;
   for await (const chunk of file.stream()) {
-    sent += chunk.byteLength;
+    sentBytes += chunk.byteLength;
     yield chunk;
-    const percent = Math.floor((100 * sent) / file.bytes);
+    const percent = Math.floor((100 * sentBytes) / file.bytes);
     terminal.progress(`${name}: uploading ${percent} %`, {
       event: 'uploading',
       file: name,
@@ -156,28 +157,32 @@ async function datasetFor(
   objectId: number,
   appends: boolean,
 ): Promise<DatasetAndJob> {
-  const known = await atPath(client, target, 'dataset');
-  if (known) {
-    const jobs = await rows(client, `/v2/datasets/${idOf(known)}/imports`);
+  const existingDataset = await atPath(client, target, 'dataset');
+  if (existingDataset) {
+    const jobs = await listRows(client, `/v2/datasets/${idOf(existingDataset)}/imports`);
     const notFailed = ['pending', 'queued', 'running', 'completed'];
     const job = jobs.find(
       (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
     );
     const isEmpty = jobs.length === 0; // an earlier run was interrupted before it created the import
     if (job || isEmpty || appends)
-      return { id: idOf(known), fullPath: String(known['full_path']), job };
+      return { id: idOf(existingDataset), fullPath: String(existingDataset['full_path']), job };
   }
-  const created = await client.post('/v2/objects', {
+  const createdDataset = await client.post('/v2/objects', {
     vault_id: target.vaultId,
     object_type: 'dataset',
     parent_object_id: target.folder.id,
     filename: target.filename,
   });
-  return { id: idOf(created), fullPath: String(created['full_path']), job: undefined };
+  return {
+    id: idOf(createdDataset),
+    fullPath: String(createdDataset['full_path']),
+    job: undefined,
+  };
 }
 
 /** Polls an import until it ends, showing its progress; returns the number of records read. Throws if it fails. */
-async function follow(
+async function followTask(
   client: Client,
   job: Answer,
   title: string,
@@ -225,10 +230,10 @@ async function atPath(
 ): Promise<Answer | undefined> {
   const path = `${folder.path === '/' ? '' : folder.path}/${filename}`;
   const query = new URLSearchParams({ vault_id: String(vaultId), path, object_type: type });
-  return (await rows(client, `/v2/objects?${query.toString()}`))[0];
+  return (await listRows(client, `/v2/objects?${query.toString()}`))[0];
 }
 
-async function rows(client: Client, path: string): Promise<readonly Answer[]> {
+async function listRows(client: Client, path: string): Promise<readonly Answer[]> {
   return ((await client.get(path))['data'] ?? []) as readonly Answer[];
 }
 
@@ -239,6 +244,6 @@ function idOf(resource: Answer): number {
 /** The line that reports a successful import. */
 export function importedLine({ fullPath, records, wasImportedBefore }: ImportedFile): string {
   return wasImportedBefore
-    ? `${fullPath} was imported before (${grouped(records)} records)`
-    : `${fullPath}: ${grouped(records)} records imported`;
+    ? `${fullPath} was imported before (${groupDigits(records)} records)`
+    : `${fullPath}: ${groupDigits(records)} records imported`;
 }

@@ -21,7 +21,7 @@ export async function saveFile(path: string, bytes: AsyncIterable<Uint8Array>): 
   }
   const folder = await localFolder(dirname(absolute));
   const temporary = join(folder, `.${basename(absolute)}.${process.pid}.part`);
-  const written = await writeStream(temporary, bytes);
+  const writtenFile = await writeStream(temporary, bytes);
   await moveFile(temporary, join(folder, basename(absolute)));
-  return written.bytes;
+  return writtenFile.bytes;
 }

@@ -1,6 +1,6 @@
 import { settingsHelp } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
-import { distance } from '../engine/core/suggestion.js';
+import { editDistance } from '../engine/core/suggestion.js';
 import { type Command, UsageError } from './command.js';
 import { commands } from './commands/index.js';
 import type { Terminal } from './terminal.js';
@@ -13,7 +13,7 @@ export async function main(
 ): Promise<number> {
   const [first] = argv;
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
-    terminal.out(overview());
+    terminal.out(overviewText());
     return 0;
   }
   const found = commandOf(argv);
@@ -58,14 +58,14 @@ function unknownCommand(argv: readonly string[]): string {
   const names = commands.map(({ name }) => name);
   const inGroup = names.filter((name) => name.startsWith(`${words[0]} `));
   if (inGroup.length > 0) {
-    const hint = suggest(words.join(' '), inGroup);
+    const hint = suggestWord(words.join(' '), inGroup);
     return `strandlake: unknown command "${words.join(' ')}"; ${hint ? `did you mean "${hint}"?` : `commands: ${inGroup.join(', ')}`}`;
   }
-  const hint = suggest(words.join(' '), names) ?? suggest(words[0] ?? '', names);
+  const hint = suggestWord(words.join(' '), names) ?? suggestWord(words[0] ?? '', names);
   return `strandlake: unknown command "${words[0] ?? argv[0]}"; ${hint ? `did you mean "${hint}"?` : '--help lists them'}`;
 }
 
-function overview(): string {
+function overviewText(): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const list = commands.map(({ name, help }) => `  ${name.padEnd(width)}  ${help}`).join('\n');
   return `Usage: strandlake <command> [--help]\n\n${list}\n\nSettings of serve, each by flag or environment:\n${settingsHelp()}`;
@@ -78,9 +78,9 @@ function helpOf(command: Command): string {
 }
 
 /** The known word with the smallest edit distance to a mistyped one; undefined if none is close. */
-export function suggest(word: string, known: readonly string[]): string | undefined {
+export function suggestWord(word: string, known: readonly string[]): string | undefined {
   const [best] = known
-    .map((name) => ({ name, steps: distance(word, name) }))
+    .map((name) => ({ name, steps: editDistance(word, name) }))
     .sort((a, b) => a.steps - b.steps);
   return best && best.steps <= Math.max(2, Math.floor(best.name.length / 3))
     ? best.name

@@ -14,7 +14,7 @@ import type { Terminal } from './terminal.js';
 /** The options of every command that works through a server. */
 export const serverOptions = { url: { type: 'string' }, token: { type: 'string' } } as const;
 
-/** The variable that names the server; that of the token is the setting of the same name. */
+/** The variable with the address of the server; the token has the same variable as the setting. */
 export const urlVariable = 'STRANDLAKE_URL';
 
 type Environment = Run['env'];
@@ -37,14 +37,14 @@ interface ServerFlags {
 }
 
 /** A client of the server that flags, environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order. */
-export async function connect(flags: ServerFlags, env: Environment): Promise<Client> {
-  const saved = await savedLogin(env);
-  const origin = originOf(flags.url ?? env[urlVariable] ?? saved?.origin);
+export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
+  const loginSaved = await savedLogin(env);
+  const origin = originOf(flags.url ?? env[urlVariable] ?? loginSaved?.origin);
   if (origin === undefined) {
     throw new AppError('not-found', 'no server is known; log in first: strandlake login <url>');
   }
-  const known = saved?.origin === origin ? saved.token : undefined;
-  const token = flags.token ?? env['STRANDLAKE_TOKEN'] ?? known;
+  const savedToken = loginSaved?.origin === origin ? loginSaved.token : undefined;
+  const token = flags.token ?? env['STRANDLAKE_TOKEN'] ?? savedToken;
   if (token === undefined) {
     throw new AppError(
       'not-found',
@@ -66,10 +66,10 @@ export async function connectUnlessFolder(
   if (namesServer && flags.data !== undefined) {
     throw new UsageError('name a server or a data folder, not both');
   }
-  if (namesServer) return connect(flags, env);
+  if (namesServer) return connectClient(flags, env);
   if (flags.data !== undefined || env['STRANDLAKE_DATA'] !== undefined) return undefined;
   const isKnown = env[urlVariable] !== undefined || (await savedLogin(env)) !== undefined;
-  return isKnown ? connect(flags, env) : undefined;
+  return isKnown ? connectClient(flags, env) : undefined;
 }
 
 /** The base address of a server, `http://` by default and perhaps with a path prefix; undefined without one. */
@@ -93,7 +93,7 @@ async function savedLogin(env: Environment): Promise<Login | undefined> {
   return JSON.parse(Buffer.from(await readFile(file)).toString('utf8')) as Login;
 }
 
-/** A place in a vault. */
+/** A location in a vault. */
 export interface VaultLocation {
   readonly vaultId: number;
   /** `/runs/a`, without a slash at the end; the root is `/`. */
@@ -120,8 +120,11 @@ export async function placeAt(client: Client, fullPath: string): Promise<VaultLo
   return placeIn(client, Number(vault['id']), `/${inVault.split('/').filter(Boolean).join('/')}`);
 }
 
-/** The folder above a place. */
-export function above(client: Client, { vaultId, path }: VaultLocation): Promise<VaultLocation> {
+/** The parent folder of a location. */
+export function parentLocation(
+  client: Client,
+  { vaultId, path }: VaultLocation,
+): Promise<VaultLocation> {
   return placeIn(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
 }
 
@@ -155,9 +158,9 @@ export async function folderAt(
   let parent: number | null = null;
   const names = path.split('/').filter(Boolean);
   for (const [i, filename] of names.entries()) {
-    const known = await placeIn(client, vaultId, `/${names.slice(0, i + 1).join('/')}`);
+    const knownFolder = await placeIn(client, vaultId, `/${names.slice(0, i + 1).join('/')}`);
     const folder: Answer =
-      known.object ??
+      knownFolder.object ??
       (await client.post('/v2/objects', {
         vault_id: vaultId,
         object_type: 'folder',
@@ -190,7 +193,7 @@ export async function rowsOf(
 }
 
 /** Prints one result: columns for a person at a terminal, else a line of JSON with the same keys. */
-export function show(
+export function showRows(
   terminal: Terminal,
   row: Readonly<Record<string, string | number | null>>,
 ): void {

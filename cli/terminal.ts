@@ -47,18 +47,18 @@ export function openTerminal(
     drawsProgress,
     out(text) {
       erase();
-      out.write(`${printable(text)}\n`);
+      out.write(`${printableText(text)}\n`);
     },
     note(text) {
       erase();
-      notes.write(`${printable(text)}\n`);
+      notes.write(`${printableText(text)}\n`);
     },
     async secret(question) {
       erase();
       const asks = process.stdin.isTTY;
       if (asks) notes.write(question);
-      const shown = new Writable({ write: (_text, _encoding, done) => done() });
-      const lines = createInterface({ input: process.stdin, output: shown, terminal: asks });
+      const mutedOutput = new Writable({ write: (_text, _encoding, done) => done() });
+      const lines = createInterface({ input: process.stdin, output: mutedOutput, terminal: asks });
       try {
         for await (const line of lines) return line;
         return '';
@@ -70,18 +70,18 @@ export function openTerminal(
     progress(text) {
       if (drawsProgress) {
         erase();
-        drawn = printable(text).slice(0, (notes.columns || 80) - 1);
+        drawn = printableText(text).slice(0, (notes.columns || 80) - 1);
         notes.write(drawn);
       } else if (text !== '' && now() - writtenAt >= progressIntervalMs) {
         writtenAt = now();
-        notes.write(`${printable(text)}\n`);
+        notes.write(`${printableText(text)}\n`);
       }
     },
   };
 }
 
 /** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would execute. */
-function printable(text: string): string {
+function printableText(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }
 
@@ -97,14 +97,14 @@ const width = 24;
 
 /** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
 export function progressLine({ title, percent, records, perSecond }: ProgressValues): string {
-  const counts = `${grouped(records)} records  ${grouped(perSecond)}/s`;
+  const counts = `${groupDigits(records)} records  ${groupDigits(perSecond)}/s`;
   if (percent === null) return `${title}  ${counts}`;
-  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
-  const bar = '#'.repeat(full) + '-'.repeat(width - full);
+  const fullCells = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
+  const bar = '#'.repeat(fullCells) + '-'.repeat(width - fullCells);
   return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
 }
 
 /** The number with thousands separators: `69,302`. */
-export function grouped(count: number): string {
+export function groupDigits(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }

@@ -44,7 +44,7 @@ export function buildsNamed(text: string): readonly GenomeBuild[] {
   return names.filter(([pattern]) => pattern.test(text)).map(([, build]) => build);
 }
 
-/** What a file tells about its genome build. */
+/** The evidence of a file's genome build. */
 export interface BuildEvidence {
   /** The build that the request asks for. */
   readonly asked: GenomeBuild | undefined;
@@ -71,34 +71,36 @@ export function judgeBuild(
 ): JudgedBuild<GenomeBuild>;
 export function judgeBuild(evidence: BuildEvidence): JudgedBuild;
 export function judgeBuild({ asked, contigs, named, fallback }: BuildEvidence): JudgedBuild {
-  const known = contigs.flatMap(([name, length]) => {
+  const knownContigs = contigs.flatMap(([name, length]) => {
     const chromosome = chromosomeOf(name);
     const number = /^\d+$/.test(length) ? Number(length) : NaN;
     return chromosome < 0 || Number.isNaN(number) ? [] : [{ name, chromosome, length: number }];
   });
   const agree = (build: GenomeBuild) =>
-    known.filter(({ chromosome, length }) => lengths[build][chromosome] === length);
-  const measured = genomeBuilds
+    knownContigs.filter(({ chromosome, length }) => lengths[build][chromosome] === length);
+  const measuredBuilds = genomeBuilds
     .filter((build) => agree(build).length > 0)
     .sort((a, b) => agree(b).length - agree(a).length)[0];
-  const build = asked ?? measured ?? named ?? fallback;
+  const build = asked ?? measuredBuilds ?? named ?? fallback;
   const warnings: string[] = [];
-  if (build === undefined || known.length === 0) return { build, warnings };
+  if (build === undefined || knownContigs.length === 0) return { build, warnings };
   const choose = `positions are read as of ${build}; reader_params.genome_build chooses another build`;
-  if (measured === undefined)
+  if (measuredBuilds === undefined)
     warnings.push(
       `the chromosomes have the lengths of none of ${genomeBuilds.join(', ')}: ${choose}`,
     );
-  else if (measured !== build)
+  else if (measuredBuilds !== build)
     warnings.push(
-      `the chromosomes have the lengths of ${measured}, but ${build} is asked for: ${choose}`,
+      `the chromosomes have the lengths of ${measuredBuilds}, but ${build} is asked for: ${choose}`,
     );
   else {
-    const own = agree(build);
-    const other = known.filter((contig) => !own.includes(contig)).map(({ name }) => name);
-    if (other.length > 0)
+    const agreeingContigs = agree(build);
+    const otherContigs = knownContigs
+      .filter((contig) => !agreeingContigs.includes(contig))
+      .map(({ name }) => name);
+    if (otherContigs.length > 0)
       warnings.push(
-        `${shown(other)} ${other.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choose}`,
+        `${joinNames(otherContigs)} ${otherContigs.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choose}`,
       );
     if (asked === undefined && named !== undefined && named !== build)
       warnings.push(
@@ -120,9 +122,9 @@ function chromosomeOf(name: string): number {
     : Number(number) - 1;
 }
 
-function shown(all: readonly string[]): string {
-  const few = all.slice(0, 5).join(', ');
-  return all.length > 5 ? `${few} and ${all.length - 5} more` : few;
+function joinNames(all: readonly string[]): string {
+  const fewNames = all.slice(0, 5).join(', ');
+  return all.length > 5 ? `${fewNames} and ${all.length - 5} more` : fewNames;
 }
 
 /** Parses `reader_params.genome_build`; undefined when it is missing. Throws `invalid` for other builds. */

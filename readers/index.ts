@@ -11,17 +11,17 @@ import type { HeaderSource, Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
 import { xml } from './xml/xml.js';
 
-/** All readers; a file is read by the first whose extensions include that of its name. */
+/** All readers; a file is read by the first reader that has its extension. */
 export const readers: readonly Reader[] = [
-  opaque(vcf),
-  opaque(jsonl),
-  opaque(csv),
-  opaque(tsv),
-  opaque(xml),
-  opaque(gtf),
-  opaque(gff3),
-  opaque(bed),
-  opaque(nirvana),
+  withoutTypes(vcf),
+  withoutTypes(jsonl),
+  withoutTypes(csv),
+  withoutTypes(tsv),
+  withoutTypes(xml),
+  withoutTypes(gtf),
+  withoutTypes(gff3),
+  withoutTypes(bed),
+  withoutTypes(nirvana),
 ];
 
 /** The `reader_params` of every reader, with their meanings. */
@@ -31,11 +31,11 @@ export const commonParameters = {
 }; // prettier-ignore
 
 /** Erases the types of a reader's parameters and header, which only the reader itself examines. */
-function opaque<P, H>(reader: Reader<P, H>): Reader {
+function withoutTypes<P, H>(reader: Reader<P, H>): Reader {
   return reader as unknown as Reader;
 }
 
-/** Names that formats have besides those of their readers. */
+/** Names of formats besides those of their readers. */
 const readerSynonyms: Synonyms = {
   jsonl: ['json'],
   jsonlines: ['json'],
@@ -51,11 +51,11 @@ const readerSynonyms: Synonyms = {
 export function readerNamed(name: string): Reader {
   const found = readers.find((reader) => reader.name === name.toLowerCase());
   if (found === undefined) {
-    const known = readers.map((reader) => reader.name);
-    const fix = didYouMean(suggestionFor(name, known, readerSynonyms));
+    const readerNames = readers.map((reader) => reader.name);
+    const fix = didYouMean(suggestionFor(name, readerNames, readerSynonyms));
     throw invalid(
       'reader_params',
-      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${known.join(', ')}.${fix}`,
+      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${readerNames.join(', ')}.${fix}`,
     );
   }
   return found;
@@ -70,10 +70,12 @@ export function readerForFile(filename: string): Reader {
     .at(-1);
   const found = readers.find((reader) => reader.extensions.includes(extension ?? ''));
   if (found === undefined) {
-    const known = readers.flatMap((reader) => reader.extensions.map((one) => `.${one}`)).join(', ');
+    const knownExtensions = readers
+      .flatMap((reader) => reader.extensions.map((one) => `.${one}`))
+      .join(', ');
     throw invalid(
       'object_id',
-      `no reader for the file name "${filename.slice(0, 200)}": expected ${known} (also with .gz or .bz2), or set reader_params.reader`,
+      `no reader for the file name "${filename.slice(0, 200)}": expected ${knownExtensions} (also with .gz or .bz2), or set reader_params.reader`,
     );
   }
   return found;
@@ -97,7 +99,7 @@ export async function readerOfContent(named: Reader, source: HeaderSource): Prom
 export interface TableFormat {
   readonly reader: string;
   readonly readerParams: JsonObject;
-  /** The columns are those of the header row, and all values are strings. */
+  /** Whether all values are strings; the columns are those of the header row. */
   readonly isAllText: boolean;
 }
 
@@ -118,9 +120,9 @@ const tableFormats: Readonly<Record<string, TableFormat>> = {
 export function tableFormatOf(filename: string): TableFormat {
   const [, extension = ''] = /\.([^.]*?)(?:\.(?:gz|bgz|bz2))?$/.exec(filename.toLowerCase()) ?? [];
   if (Object.hasOwn(tableFormats, extension)) return tableFormats[extension]!;
-  const known = Object.keys(tableFormats).map((one) => `.${one}`);
+  const knownExtensions = Object.keys(tableFormats).map((one) => `.${one}`);
   throw new AppError(
     'invalid',
-    `${filename}: a file of this kind cannot be queried; ${known.join(', ')} can, also with .gz or .bz2`,
+    `${filename}: a file of this kind cannot be queried; ${knownExtensions.join(', ')} can, also with .gz or .bz2`,
   );
 }

@@ -42,7 +42,7 @@ export interface Reader<P = unknown, H = unknown> {
 
 /** The header of a source, read once: plain data. */
 export interface Header<H> {
-  /** What `Reader.read` needs of the header. */
+  /** The header, in the form that `Reader.read` needs. */
   readonly header: H;
   /** Decompressed bytes before the first record. */
   readonly bodyOffset: number;
@@ -54,7 +54,7 @@ export interface Header<H> {
   readonly warnings: readonly string[];
   /** Columns with reserved names, which are not read unless `ReadOptions.columns` has them. */
   readonly reserved?: readonly string[];
-  /** How values are read beyond what the format says, by field: for the import report. */
+  /** The interpretation of values beyond what the format says, by field: for the import report. */
   readonly meanings?: readonly Readonly<Record<string, string | null>>[];
   /** Information about the file as a whole, for the metadata of the import. */
   readonly about?: JsonObject;
@@ -66,13 +66,13 @@ export interface Header<H> {
 
 /** The decompressed start of a source. */
 export interface HeaderSource {
-  /** The file's name in messages. */
+  /** The file name in messages. */
   readonly name: string;
   /** Returns at least this many bytes from the start, or all: `isWhole`. */
   bytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
 }
 
-/** What a chunk is read with. */
+/** The options for reading a chunk. */
 export interface ReadOptions {
   /** The dataset's columns; in the final pass, all columns with the types that they must have. */
   readonly columns: Columns;
@@ -85,8 +85,8 @@ export interface ReadOptions {
 }
 
 /**
- * Receives the errors and warnings of a reader (implemented in `engine/ingest/findings.ts`). `line` counts from 1 within the chunk.
- * Codes are those of `engine/ingest/validation-codes.ts`.
+ * Receives the errors and warnings of a reader (implemented in `engine/ingest/findings.ts`). `line` counts from 1 within the chunk. Codes are
+ * defined in `engine/ingest/validation-codes.ts`.
  */
 export interface Report {
   /** Reports an error: the record, which the reader has rolled back, counts as rejected. */

@@ -17,7 +17,7 @@ export interface VariantSource {
   /** The chromosome is `bytes[from..to)`. */
   from: number;
   to: number;
-  /** From 1 on, both inclusive. */
+  /** The first position, counted from 1; both ends are inclusive. */
   start: number;
   stop: number;
   /** The allele is `bytes[alleleFrom..alleleTo)`. */
@@ -41,7 +41,7 @@ export class Variants {
     this.column = column;
   }
 
-  /** The variant that `add` adds. */
+  /** The variant that the next call of `add` adds. */
   readonly next: VariantSource = {
     build: 'GRCh38',
     bytes: new Uint8Array(0),
@@ -103,11 +103,11 @@ export function copyUpper(
 export function writeDigits(into: Uint8Array, at: number, value: number): number {
   let size = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
-  let rest = value;
+  let valueLeft = value;
   for (let i = at + size - 1; i >= at; i--) {
-    const tenth = Math.floor(rest / 10);
-    into[i] = 48 + (rest - tenth * 10);
-    rest = tenth;
+    const tenth = Math.floor(valueLeft / 10);
+    into[i] = 48 + (valueLeft - tenth * 10);
+    valueLeft = tenth;
   }
   return at + size;
 }

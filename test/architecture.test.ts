@@ -19,9 +19,9 @@ describe('the sources', () => {
   test.each(['scheduler/worker/thread.ts', 'scheduler/worker/worker-process.ts'])(
     '%s loads nothing of the catalogue',
     (entry) => {
-      const loaded = [...loadedBy(entry, sources).keys()];
-      expect(loaded).toContain(entry);
-      expect(loaded.filter((path) => path.startsWith('engine/catalog/'))).toEqual([]);
+      const loadedPaths = [...loadedBy(entry, sources).keys()];
+      expect(loadedPaths).toContain(entry);
+      expect(loadedPaths.filter((path) => path.startsWith('engine/catalog/'))).toEqual([]);
     },
   );
 
@@ -40,14 +40,14 @@ describe('the sources', () => {
   });
 
   test('give each name of a type to one type', () => {
-    const declared = new Map<string, string[]>();
+    const declaredTypes = new Map<string, string[]>();
     for (const { path, text } of files)
       for (const [, name] of text.matchAll(
         /^(?:export )?(?:abstract )?(?:interface|type|class|(?:const )?enum) (\w+)/gm,
       ))
-        declared.set(name!, [...(declared.get(name!) ?? []), path]);
-    expect(declared.size).toBeGreaterThan(500);
-    expect([...declared].filter(([, paths]) => paths.length > 1)).toEqual([]);
+        declaredTypes.set(name!, [...(declaredTypes.get(name!) ?? []), path]);
+    expect(declaredTypes.size).toBeGreaterThan(500);
+    expect([...declaredTypes].filter(([, paths]) => paths.length > 1)).toEqual([]);
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
@@ -67,8 +67,8 @@ describe('the sources', () => {
   test('ARCHITECTURE.md holds the same table of imports', () => {
     const page = readFileSync('ARCHITECTURE.md', 'utf8').replaceAll(/ +/g, ' ');
     for (const [folder, others] of Object.entries(mayImport)) {
-      const rest = others.filter((name) => name !== folder).map((name) => `\`${name}\``);
-      expect(page).toContain(`| \`${folder}\` | ${rest.join(', ') || 'nothing else'} |`);
+      const otherFolders = others.filter((name) => name !== folder).map((name) => `\`${name}\``);
+      expect(page).toContain(`| \`${folder}\` | ${otherFolders.join(', ') || 'nothing else'} |`);
     }
   });
 

@@ -5,15 +5,15 @@ import { expectPage } from './written-page.js';
 
 const page = 'docs/choices.md';
 
-/** What follows `Choice:` in the comments of a file, up to the end of the comment. */
+/** The texts after `Choice:` in the comments of a file, up to the end of the comment. */
 function choicesIn(text: string): string[] {
   const comments = text.matchAll(/\/\*\*?([\s\S]*?)\*\/|((?:^[ \t]*\/\/.*\n?)+)/gm);
   return [...comments].flatMap(([, block, lines]) => {
     const comment = (block ?? lines ?? '').replaceAll(/^[ \t]*(\/\/|\*)[ \t]?/gm, '');
     const [, ...choices] = comment.split('Choice: ');
     return choices.map((choice) => {
-      const one = (choice.split(/\n[ \t]*\n/)[0] ?? '').replaceAll(/\s+/g, ' ').trim();
-      return one.charAt(0).toUpperCase() + one.slice(1);
+      const choiceText = (choice.split(/\n[ \t]*\n/)[0] ?? '').replaceAll(/\s+/g, ' ').trim();
+      return choiceText.charAt(0).toUpperCase() + choiceText.slice(1);
     });
   });
 }
@@ -23,8 +23,8 @@ test('docs/choices.md lists every choice that the sources mark', () => {
     choicesIn(text).map((choice) => `| [${path}](../${path}) | ${choice.replaceAll('|', '\\|')} |`),
   );
   const [before] = readFileSync(page, 'utf8').split('| Where |');
-  const wanted = `${before}| Where | Choice |\n|---|---|\n${rows.join('\n')}\n`;
-  expectPage(page, wanted);
+  const expectedPage = `${before}| Where | Choice |\n|---|---|\n${rows.join('\n')}\n`;
+  expectPage(page, expectedPage);
 });
 
 test('finds choices in both kinds of comments', () => {

@@ -7,7 +7,7 @@ const namedAfterMs = 60_000;
 /** A test file that runs, and the test in it that began last. */
 interface RunningFile {
   test: string;
-  /** When the test began. */
+  /** The time at which the test began. */
   since: number;
 }
 
@@ -78,7 +78,7 @@ export default class ProgressReporter implements Pick<
     // A file that could not be loaded has no tests to count, and must not look like success.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const line = `${results.numPassedTests} passed, ${failed} failed`;
-    // Jest prints its own summary after every reporter has run; this line comes after that.
+    // Jest prints its own summary after every reporter has run; this line follows it.
     process.once('exit', () => print(`\n${line}`));
   }
 
@@ -100,7 +100,7 @@ function print(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Minutes and seconds, `3:07`. */
+/** A duration as minutes and seconds, `3:07`. */
 function clock(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;

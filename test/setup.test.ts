@@ -26,6 +26,7 @@ const compiler = `const fs = require('fs');
   const out = process.argv[process.argv.indexOf('--outDir') + 1] + '/cli';
   fs.mkdirSync(out, { recursive: true });
   fs.writeFileSync(out + '/strandlake.js', 'process.exit(9)');
+  fs.writeFileSync(out + '/../tsconfig.tsbuildinfo', '');
   fs.writeFileSync(out + '/module.js', '');`;
 
 /** A project with no packages but stand-ins. */
@@ -34,16 +35,16 @@ let project: string;
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
   copyFileSync('setup.mjs', join(project, 'setup.mjs'));
-  put('package.json', '{"name":"p","version":"1.0.0","private":true,"type":"module"}');
-  put(
+  putFile('package.json', '{"name":"p","version":"1.0.0","private":true,"type":"module"}');
+  putFile(
     'package-lock.json',
     '{"name":"p","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"p","version":"1.0.0"}}}',
   );
-  put('tsconfig.json', '{}');
-  put('bundle.mjs', bundler);
-  put('cli/strandlake.ts', 'export {};');
+  putFile('tsconfig.json', '{}');
+  putFile('bundle.mjs', bundler);
+  putFile('cli/strandlake.ts', 'export {};');
   setup('format'); // installs, then fails for want of the formatter
-  put('node_modules/typescript/bin/tsc', compiler);
+  putFile('node_modules/typescript/bin/tsc', compiler);
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
@@ -70,20 +71,22 @@ describe('setup', () => {
     setup('build');
     expect(runs()).toBe(`${before}cb`);
     expect(existsSync(join(project, 'dist/cli/module.js'))).toBe(true);
-    put('test/some.test.ts', 'export {};');
+    putFile('test/some.test.ts', 'export {};');
     expect(setup('start').status).toBe(0);
     expect(runs()).toBe(`${before}cb`);
     setup('build');
     expect(runs()).toBe(`${before}cbcb`);
   });
 
-  test('builds again after a change, and leaves nothing of the build before', () => {
-    put('dist/test/stale.test.js', '');
-    put('cli/added.ts', 'export {};');
+  test('builds again after a change, and keeps of the build before only modules that have a source', () => {
+    putFile('dist/test/stale.test.js', '');
+    putFile('cli/added.ts', 'export {};');
+    putFile('dist/cli/added.js', 'compiled before');
     const before = runs();
     expect(setup('build').stderr).toBe('Building …\n');
     expect(runs()).toBe(`${before}cb`);
     expect(existsSync(join(project, 'dist/test/stale.test.js'))).toBe(false);
+    expect(readFileSync(join(project, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
   });
 
   test('does not build again after an archive or a container has cut the times of files to seconds', () => {
@@ -125,13 +128,13 @@ describe('setup', () => {
     'a failing %s keeps its exit code and the build before, and tries again next time',
     (command, text, code) => {
       setup('build');
-      const built = readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8');
-      put('cli/strandlake.ts', text);
+      const builtCode = readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8');
+      putFile('cli/strandlake.ts', text);
       for (let i = 0; i < 2; i++)
         expect(setup(command)).toMatchObject({ status: code, stdout: '' });
-      expect(readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8')).toBe(built);
+      expect(readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8')).toBe(builtCode);
       expect(readdirSync(project).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
-      put('cli/strandlake.ts', 'export {};');
+      putFile('cli/strandlake.ts', 'export {};');
       expect(setup(command).status).toBe(0);
     },
   );
@@ -154,20 +157,20 @@ describe('setup', () => {
     '%s during the installation and the build ends them, and nothing follows',
     async (signal) => {
       const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
-      const started = join(copy, 'started');
+      const startFile = join(copy, 'started');
       /** A program that notes its process and its arguments, and runs until something ends it. */
       const endless = `const fs = process.getBuiltinModule('fs');
         fs.mkdirSync('dist.' + process.ppid, { recursive: true });
-        fs.appendFileSync(${JSON.stringify(started)}, process.pid + ' ' + process.argv.slice(2).join(' ') + '\\n');
+        fs.appendFileSync(${JSON.stringify(startFile)}, process.pid + ' ' + process.argv.slice(2).join(' ') + '\\n');
         setInterval(() => {}, 1000);`;
-      const stopped = async (): Promise<string> => {
-        rmSync(started, { force: true });
+      const runAndStop = async (): Promise<string> => {
+        rmSync(startFile, { force: true });
         const child = spawn(process.execPath, ['setup.mjs', 'start'], {
           cwd: copy,
           stdio: 'ignore',
           env: { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` },
         });
-        const notes = (): string => (existsSync(started) ? readFileSync(started, 'utf8') : '');
+        const notes = (): string => (existsSync(startFile) ? readFileSync(startFile, 'utf8') : '');
         await until(() => notes().endsWith('\n') || child.exitCode !== null);
         child.kill(signal);
         expect(await once(child, 'exit')).toEqual([null, signal]);
@@ -184,10 +187,10 @@ describe('setup', () => {
         mkdirSync(join(copy, 'bin'));
         writeFileSync(join(copy, 'bin/npm'), `#!${process.execPath}\n${endless}`, { mode: 0o755 });
         writeFileSync(join(copy, 'bundle.mjs'), endless);
-        expect(await stopped()).toMatch(/^dist\.\d+$/);
+        expect(await runAndStop()).toMatch(/^dist\.\d+$/);
         expect(readdirSync(copy).filter((name) => name.startsWith('dist'))).toEqual([]);
         rmSync(join(copy, 'node_modules/.strandlake-install'));
-        expect(await stopped()).toBe('ci');
+        expect(await runAndStop()).toBe('ci');
         expect(existsSync(join(copy, 'node_modules/.strandlake-install'))).toBe(false);
       } finally {
         rmSync(copy, { recursive: true });
@@ -201,9 +204,9 @@ describe('setup', () => {
       cpSync(project, copy, { recursive: true });
       rmSync(join(copy, 'node_modules/.strandlake-install'));
       mkdirSync(join(copy, 'bin'));
-      const noted = `#!${process.execPath}
+      const installScript = `#!${process.execPath}
         process.getBuiltinModule('fs').appendFileSync('installed', process.argv.slice(2).join(' ') + '\\n');`;
-      writeFileSync(join(copy, 'bin/npm'), noted, { mode: 0o755 });
+      writeFileSync(join(copy, 'bin/npm'), installScript, { mode: 0o755 });
       const env = { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` };
       for (const command of ['start', 'start', 'build', 'start'])
         spawnSync(process.execPath, ['setup.mjs', command], { cwd: copy, env });
@@ -221,7 +224,7 @@ describe('setup', () => {
     const home = join(project, 'home');
     mkdirSync(home, { recursive: true });
     const lock = readFileSync(join(project, 'package-lock.json'), 'utf8');
-    put('package-lock.json', `${lock}\n`);
+    putFile('package-lock.json', `${lock}\n`);
     const answer = spawnSync(process.execPath, ['setup.mjs', 'format'], {
       cwd: project,
       encoding: 'utf8',
@@ -260,7 +263,7 @@ interface Lock {
   >;
 }
 
-function put(file: string, text: string): void {
+function putFile(file: string, text: string): void {
   mkdirSync(join(project, file, '..'), { recursive: true });
   writeFileSync(join(project, file), text);
 }

@@ -1,5 +1,5 @@
 import { delimitedWriter } from './delimited-writer.js';
-import { gzipped } from './gzipped.js';
+import { gzipWriter } from './gzipped.js';
 
 const commaSeparated = {
   extension: 'csv',
@@ -24,7 +24,7 @@ export const csv = delimitedWriter({
 });
 
 /** CSV, compressed with gzip. */
-export const csvGz = gzipped(csv);
+export const csvGz = gzipWriter(csv);
 
 /** CSV in which a list has as many columns as the longest list of the file has elements, `b.0`, `b.1` and so on. */
 export const csvExpand = delimitedWriter({

@@ -10,7 +10,7 @@ export function gzipMember(bytes: Uint8Array): Uint8Array {
 }
 
 /** The writer of a format, `<format>-gz`, whose files are those of another one compressed with gzip; the threads that encode parts compress them. */
-export function gzipped(writer: Writer<Uint8Array>): Writer<Uint8Array> {
+export function gzipWriter(writer: Writer<Uint8Array>): Writer<Uint8Array> {
   return {
     ...writer,
     format: `${writer.format}-gz`,
@@ -19,10 +19,10 @@ export function gzipped(writer: Writer<Uint8Array>): Writer<Uint8Array> {
     description: `Like ${writer.format}, compressed with gzip.`,
     encode: (records, context) => gzipMember(writer.encode(records, context)),
     async *join(parts, context, warn) {
-      for await (const head of writer.join(none(), context, warn)) yield gzipMember(head);
+      for await (const head of writer.join(noBytes(), context, warn)) yield gzipMember(head);
       yield* parts;
     },
   };
 }
 
-async function* none(): AsyncGenerator<never> {}
+async function* noBytes(): AsyncGenerator<never> {}

@@ -152,7 +152,7 @@ const number: CellKind = {
   },
 };
 
-const long: CellKind = {
+const longCell: CellKind = {
   before: numberBefore,
   end(out, from) {
     // 2^53 has 16 digits.
@@ -168,7 +168,7 @@ const boolean: CellKind = {
   end(out, from) {
     const isTrue = out.bytes[from] === letterT;
     out.end = from;
-    out.byte(isTrue ? one : zero);
+    out.byte(isTrue ? digitOne : zero);
     return number.end(out, from);
   },
 };
@@ -203,7 +203,7 @@ const text: CellKind = {
     // Spaces need to be preserved at the ends of a text.
     if (isPlain) isPlain = bytes[from] !== space && bytes[end - 1] !== space;
     for (let i = from; isPlain && i < end; i++) {
-      const flag = special[bytes[i]!]!;
+      const flag = specialBytes[bytes[i]!]!;
       if (flag === 1 || (flag === 2 && bytes[i + 1] === letterX)) isPlain = false;
     }
     if (!isPlain) return becomeText(out, from - textBefore.length, textFrom(out, from));
@@ -215,7 +215,7 @@ const text: CellKind = {
 const kinds: Readonly<Record<StoredType, CellKind>> = {
   boolean,
   integer: number,
-  long,
+  long: longCell,
   float: number,
   double: number,
   date,
@@ -229,15 +229,15 @@ const kinds: Readonly<Record<StoredType, CellKind>> = {
 const hyphen = 45;
 const space = 32;
 const zero = 48;
-const one = 49;
+const digitOne = 49;
 const letterT = 116;
 const letterX = 120;
 
 /** 1 for bytes that `xmlText` may change: 0xEF begins U+FFFE and U+FFFF. 2 for one that it changes before an x. */
-const special = new Uint8Array(256);
-special.fill(1, 0, space);
-for (const byte of [...Buffer.from('&<>'), 0xef]) special[byte] = 1;
-special[95] = 2; // _
+const specialBytes = new Uint8Array(256);
+specialBytes.fill(1, 0, space);
+for (const byte of [...Buffer.from('&<>'), 0xef]) specialBytes[byte] = 1;
+specialBytes[95] = 2; // _
 
 function textFrom(out: ByteSink, from: number): string {
   return Buffer.from(out.bytes.buffer, from, out.end - from).toString();

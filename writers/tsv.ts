@@ -1,5 +1,5 @@
 import { delimitedWriter } from './delimited-writer.js';
-import { gzipped } from './gzipped.js';
+import { gzipWriter } from './gzipped.js';
 
 /**
  * Choice: TSV follows the rules of CSV, with TAB between cells and LF at the end of lines: a cell with a TAB, a quote or a line break
@@ -15,4 +15,4 @@ export const tsv = delimitedWriter({
 });
 
 /** TSV, compressed with gzip. */
-export const tsvGz = gzipped(tsv);
+export const tsvGz = gzipWriter(tsv);

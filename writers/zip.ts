@@ -90,7 +90,7 @@ export class ZipWriter {
     end.writeUInt16LE(count, 10);
     end.writeUInt32LE(Math.min(records.length, maxUint32), 12);
     end.writeUInt32LE(Math.min(from, maxUint32), 16);
-    const wide = isLarge ? zip64End(count, records.length, from) : empty;
+    const wide = isLarge ? zip64End(count, records.length, from) : noBytes;
     return this.#put(Buffer.concat([records, wide, end]));
   }
 
@@ -114,7 +114,7 @@ const deflate = 8;
 /** 1 January 1980, the first day that a ZIP file can name: the same records make the same file. */
 const firstDay = 0x21;
 const maxUint32 = 0xffffffff;
-const empty = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 /** An empty last block. */
 const endOfStream = deflateRawSync('');
 
@@ -171,21 +171,21 @@ export function joinedCrc(first: number, second: number, secondBytes: number): n
   let crc = first;
   let map = Uint32Array.from({ length: 32 }, (_, bit) => (bit === 0 ? 0xedb88320 : 1 << (bit - 1)));
   // From one bit to eight.
-  for (let i = 0; i < 3; i++) map = squared(map);
+  for (let i = 0; i < 3; i++) map = squareMap(map);
   for (let rest = secondBytes; rest > 0; rest = Math.floor(rest / 2)) {
-    if (rest % 2 === 1) crc = applied(map, crc);
-    map = squared(map);
+    if (rest % 2 === 1) crc = multiplyVector(map, crc);
+    map = squareMap(map);
   }
   return (crc ^ second) >>> 0;
 }
 
-function applied(map: Uint32Array, vector: number): number {
+function multiplyVector(map: Uint32Array, vector: number): number {
   let sum = 0;
   for (let bit = 0, rest = vector; rest !== 0; bit++, rest >>>= 1)
     if ((rest & 1) === 1) sum ^= map[bit]!;
   return sum >>> 0;
 }
 
-function squared(map: Uint32Array): Uint32Array<ArrayBuffer> {
-  return Uint32Array.from(map, (column) => applied(map, column));
+function squareMap(map: Uint32Array): Uint32Array<ArrayBuffer> {
+  return Uint32Array.from(map, (column) => multiplyVector(map, column));
 }

@@ -2,9 +2,9 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { principalOf } from '../../engine/catalog/access.js';
 import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
-import { secretOf, unauthenticated } from './credentials.js';
+import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
-import { limited, rateLimiter, type RateLimiter } from './rate-limiter.js';
+import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 import { accessKey, type AccessRule } from './access.js';
 import { readId } from './form.js';
@@ -27,7 +27,7 @@ export class Authenticator {
     const caller = await this.admitKnown(request);
     if (caller !== undefined) return caller;
     this.admitAnyone(request);
-    throw unauthenticated('missing');
+    throw unauthenticatedError('missing');
   }
 
   /** The caller; undefined without credentials, 401 for wrong ones, 429 beyond the limits. */
@@ -40,22 +40,22 @@ export class Authenticator {
     if (!found) {
       // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
       // address, and a secret of 30 random characters cannot be guessed at any rate (threat A9).
-      limited(this.#failures.acquire(request.clientAddress));
-      throw unauthenticated('wrong');
+      refuseOverLimit(this.#failures.acquire(request.clientAddress));
+      throw unauthenticatedError('wrong');
     }
-    limited(this.#requests.acquire(`token ${found.tokenId}`));
+    refuseOverLimit(this.#requests.acquire(`token ${found.tokenId}`));
     request.caller = found.caller;
     return found.caller;
   }
 
   /** Counts a wrong secret that is no token, such as the code of an invitation; 429 beyond the limit of its address. */
   countFailure(request: ApiRequest): void {
-    limited(this.#failures.acquire(request.clientAddress));
+    refuseOverLimit(this.#failures.acquire(request.clientAddress));
   }
 
   /** Applies the rate limit to a request without credentials, by its address. */
   admitAnyone(request: ApiRequest): void {
-    limited(this.#requests.acquire(request.clientAddress));
+    refuseOverLimit(this.#requests.acquire(request.clientAddress));
   }
 
   async #find(
@@ -75,9 +75,9 @@ export class Authenticator {
   #touch(token: TokenRow): void {
     if (this.#touching.has(token.id)) return;
     this.#touching.add(token.id);
-    const ended = (): boolean => this.#touching.delete(token.id);
+    const stopTouching = (): boolean => this.#touching.delete(token.id);
     // A server that stops may have closed the catalogue; the time of the last use is then a minute old.
-    void this.context.catalog.tokens.touch(token).then(ended, ended);
+    void this.context.catalog.tokens.touch(token).then(stopTouching, stopTouching);
   }
 }
 
@@ -98,8 +98,8 @@ export class AuthGuard implements CanActivate {
       return true;
     }
     if (rule.kind === 'anyone') {
-      const known = await this.authenticator.admitKnown(request);
-      if (known === undefined) this.authenticator.admitAnyone(request);
+      const admittedUser = await this.authenticator.admitKnown(request);
+      if (admittedUser === undefined) this.authenticator.admitAnyone(request);
       return true;
     }
     const caller = await this.authenticator.admit(request);

@@ -28,22 +28,26 @@ export function addressReader(
   options: AddressOptions,
 ): (request: IncomingMessage) => RequestAddress {
   const forwarded = forwardedReader(options.trustProxies);
-  const known = options.publicUrl === null ? undefined : new URL(options.publicUrl);
-  const fixedPrefix = known?.pathname.replace(/\/$/, '') ?? '';
+  const publicUrl = options.publicUrl === null ? undefined : new URL(options.publicUrl);
+  const fixedPrefix = publicUrl?.pathname.replace(/\/$/, '') ?? '';
   return (request) => {
     const { headers, socket } = request;
-    const told = forwarded(request);
-    const client = told.client ?? socket.remoteAddress ?? '';
-    const host = told.host ?? hostOf(headers.host);
-    if (known !== undefined) {
-      const name = isSubdomain(host, known.hostname) ? nameOf(host) : known.hostname;
-      const port = known.port === '' ? '' : `:${known.port}`;
-      const base = `${known.protocol}//${name}${port}${fixedPrefix}`;
+    const forwardedParts = forwarded(request);
+    const client = forwardedParts.client ?? socket.remoteAddress ?? '';
+    const host = forwardedParts.host ?? hostOf(headers.host);
+    if (publicUrl !== undefined) {
+      const name = isSubdomain(host, publicUrl.hostname) ? nameOf(host) : publicUrl.hostname;
+      const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
+      const base = `${publicUrl.protocol}//${name}${port}${fixedPrefix}`;
       return { client, base, prefix: fixedPrefix };
     }
-    const own = `${socket.localAddress ?? 'localhost'}:${socket.localPort ?? 80}`;
-    const prefix = told.prefix ?? '';
-    return { client, base: `${told.proto ?? 'http'}://${host ?? own}${prefix}`, prefix };
+    const socketAddress = `${socket.localAddress ?? 'localhost'}:${socket.localPort ?? 80}`;
+    const prefix = forwardedParts.prefix ?? '';
+    return {
+      client,
+      base: `${forwardedParts.proto ?? 'http'}://${host ?? socketAddress}${prefix}`,
+      prefix,
+    };
   };
 }
 
@@ -66,9 +70,9 @@ function nameOf(host: string): string {
  */
 export function withoutPrefix(url: string, prefix: string): string {
   const [wellKnown = ''] = /^\/\.well-known\/[^/?]+/.exec(url) ?? [];
-  const below = url.slice(wellKnown.length);
-  if (prefix === '' || !below.startsWith(prefix)) return url;
-  const rest = below.slice(prefix.length);
-  if (rest === '' || rest.startsWith('?')) return `${wellKnown || '/'}${rest}`;
-  return rest.startsWith('/') && wellKnown === '' ? rest : url;
+  const pathBehind = url.slice(wellKnown.length);
+  if (prefix === '' || !pathBehind.startsWith(prefix)) return url;
+  const restOfPath = pathBehind.slice(prefix.length);
+  if (restOfPath === '' || restOfPath.startsWith('?')) return `${wellKnown || '/'}${restOfPath}`;
+  return restOfPath.startsWith('/') && wellKnown === '' ? restOfPath : url;
 }

@@ -85,7 +85,7 @@ async function readBody(
   refuseEncoded(request.headers['content-encoding']);
   const isAnonymous = caller === undefined && isForAnyone(url);
   const limit = isStranger ? credentialBody : isAnonymous ? anonymousBody : recordBody;
-  const bytes = await collect(stream, request.headers['content-length'], limit);
+  const bytes = await collectBody(stream, request.headers['content-length'], limit);
   if (keepsText.test(url)) sentBytes.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
 }
@@ -117,7 +117,7 @@ export function parseBody(bytes: Buffer, type = ''): unknown {
   }
 }
 
-/** The values of a form; a key that is repeated has a list of them. */
+/** The values of a form by key; the value of a repeated key is a list. */
 function parseForm(text: string): Record<string, string | string[]> {
   const form = Object.create(null) as Record<string, string | string[]>;
   const fields = new URLSearchParams(text);
@@ -137,7 +137,7 @@ function refuseEncoded(encoding: string | undefined): void {
 }
 
 /** Collects a body up to the limit, whatever its header announces. (An async iterator would cost a small body more than all else here.) */
-function collect(
+function collectBody(
   stream: Readable,
   announced: string | undefined,
   { max, advice }: BodyLimit,

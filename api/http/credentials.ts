@@ -12,7 +12,7 @@ const refusals = {
 } as const;
 
 /** The error for missing or refused credentials. */
-export function unauthenticated(reason: keyof typeof refusals): AppError {
+export function unauthenticatedError(reason: keyof typeof refusals): AppError {
   return new AppError('unauthenticated', `Authentication credentials were not ${refusals[reason]}`);
 }
 
@@ -31,14 +31,14 @@ export function secretOf(
   for (const value of Array.isArray(accessToken) ? accessToken : [accessToken]) {
     if (typeof value === 'string' && value !== '') found.add(value);
   }
-  if (found.size > 1) throw unauthenticated('contradicting');
+  if (found.size > 1) throw unauthenticatedError('contradicting');
   return [...found][0];
 }
 
 function fromHeader(header: string): string {
   const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim());
   const read = match && schemes.get((match[1] ?? '').toLowerCase());
-  if (!read) throw unauthenticated('malformed');
+  if (!read) throw unauthenticatedError('malformed');
   return read(match[2] ?? '');
 }
 
@@ -54,6 +54,6 @@ function basicUser(encoded: string): string {
   const user = colon === -1 ? text : text.slice(0, colon);
   const password = colon === -1 ? '' : text.slice(colon + 1);
   // The token is the user name; a password is refused, because it would be a second secret.
-  if (user === '' || password !== '') throw unauthenticated('malformed');
+  if (user === '' || password !== '') throw unauthenticatedError('malformed');
   return user;
 }

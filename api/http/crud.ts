@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req, type Type } from '@nestjs/common';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { Listed, Page } from '../../engine/catalog/list-page.js';
-import type { Kinds } from '../../engine/catalog/access.js';
+import type { AccessRows } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import { notFound } from '../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource, type ResourceKind } from './access.js';
@@ -30,14 +30,19 @@ export interface CrudRequest<Values> {
 }
 
 /** What distinguishes one ordinary resource from another. */
-export interface CrudResource<K extends ResourceKind, Context, Filter, Values = Partial<Kinds[K]>> {
-  /** Its access rule in `engine/catalog/access.ts`. */
+export interface CrudResource<
+  K extends ResourceKind,
+  Context,
+  Filter,
+  Values = Partial<AccessRows[K]>,
+> {
+  /** The kind of the resource, which has its access rule in `engine/catalog/access.ts`. */
   readonly kind: K;
   /** The permission that deleting needs; write when absent. */
   readonly deletePermission?: Permission;
   readonly operations: CrudOperations;
-  readonly declaration: DeclaredResource<Kinds[K], Context, Values>;
-  table(tables: Tables): CrudTable<Kinds[K], Filter>;
+  readonly declaration: DeclaredResource<AccessRows[K], Context, Values>;
+  table(tables: Tables): CrudTable<AccessRows[K], Filter>;
   /** Reads the filter of the list from the query string. */
   filter(query: QueryParams, caller: Caller): Filter;
   /** Lists rows by a filter that the database cannot evaluate; the table's list when absent. */
@@ -46,12 +51,12 @@ export interface CrudResource<K extends ResourceKind, Context, Filter, Values = 
     caller: Caller,
     query: QueryParams,
     page: Page,
-  ): Promise<Listed<Kinds[K]>>;
+  ): Promise<Listed<AccessRows[K]>>;
   /** Looks up what the views of rows show besides the rows themselves. */
   contexts(
     context: AppContext,
     request: ApiRequest,
-    rows: readonly Kinds[K][],
+    rows: readonly AccessRows[K][],
     options?: { readonly isDeleted: boolean },
   ): Promise<readonly Context[]>;
   /**
@@ -62,18 +67,18 @@ export interface CrudResource<K extends ResourceKind, Context, Filter, Values = 
     context: AppContext,
     caller: Caller,
     form: Form,
-    values: Partial<Kinds[K]>,
-    row?: Kinds[K],
-  ): Promise<Partial<Kinds[K]>>;
+    values: Partial<AccessRows[K]>,
+    row?: AccessRows[K],
+  ): Promise<Partial<AccessRows[K]>>;
   /** Creates the resource; when absent, `resolve` and the table's `create` do. */
-  create?(context: AppContext, request: CrudRequest<Values>): Promise<Kinds[K]>;
+  create?(context: AppContext, request: CrudRequest<Values>): Promise<AccessRows[K]>;
   /** Updates the resource; when absent, `resolve` and the table's `update` do. Returns undefined if it no longer exists. */
   update?(
     context: AppContext,
     request: CrudRequest<Values>,
-    row: Kinds[K],
-  ): Promise<Kinds[K] | undefined>;
-  delete(context: AppContext, row: Kinds[K], caller: Caller): Promise<void>;
+    row: AccessRows[K],
+  ): Promise<AccessRows[K] | undefined>;
+  delete(context: AppContext, row: AccessRows[K], caller: Caller): Promise<void>;
 }
 
 /** The JSON of rows of an ordinary resource, in their order. */
@@ -81,18 +86,21 @@ export async function crudViews<K extends ResourceKind, Context, Filter, Values>
   { contexts, declaration }: CrudResource<K, Context, Filter, Values>,
   context: AppContext,
   request: ApiRequest,
-  rows: readonly Kinds[K][],
+  rows: readonly AccessRows[K][],
   isDeleted = false,
 ): Promise<readonly object[]> {
-  const shown = await contexts(context, request, rows, { isDeleted });
-  return rows.map((row, i) => declaration.view(row, shown[i]!));
+  const rowContexts = await contexts(context, request, rows, { isDeleted });
+  return rows.map((row, i) => declaration.view(row, rowContexts[i]!));
 }
 
 /** The controller of an ordinary resource: create, list, get, put, patch and delete. */
-export function crudController<K extends ResourceKind, Context, Filter, Values = Partial<Kinds[K]>>(
-  resource: CrudResource<K, Context, Filter, Values>,
-): Type {
-  type Row = Kinds[K];
+export function crudController<
+  K extends ResourceKind,
+  Context,
+  Filter,
+  Values = Partial<AccessRows[K]>,
+>(resource: CrudResource<K, Context, Filter, Values>): Type {
+  type Row = AccessRows[K];
   const { kind, operations, declaration } = resource;
 
   const view = async (
@@ -185,9 +193,9 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
     ): Promise<object> {
       const form = new Form(body);
       const values = declaration.readUpdate(form);
-      const changed = await update(this.context, { caller, form, values }, row);
-      if (!changed) throw notFound();
-      return view(this.context, request, changed);
+      const updatedRow = await update(this.context, { caller, form, values }, row);
+      if (!updatedRow) throw notFound();
+      return view(this.context, request, updatedRow);
     }
 
     @Operation(operations.delete)
@@ -197,9 +205,9 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
-      const shown = await view(this.context, request, row, true);
+      const shownRow = await view(this.context, request, row, true);
       await resource.delete(this.context, row, caller);
-      return shown;
+      return shownRow;
     }
   }
   // Stack traces and tests show this name.

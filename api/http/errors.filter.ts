@@ -65,11 +65,11 @@ interface KnownError {
 
 /** Tests the properties, not the class: errors of another realm or process lose their class. */
 function isAppError(error: unknown): error is KnownError {
-  const known = error as { name?: unknown; code?: unknown; message?: unknown } | null;
+  const errorFields = error as { name?: unknown; code?: unknown; message?: unknown } | null;
   return (
-    typeof known?.message === 'string' &&
-    typeof known.code === 'string' &&
-    Object.hasOwn(statusOf, known.code)
+    typeof errorFields?.message === 'string' &&
+    typeof errorFields.code === 'string' &&
+    Object.hasOwn(statusOf, errorFields.code)
   );
 }
 
@@ -138,21 +138,24 @@ export class ErrorsFilter implements ExceptionFilter {
   }
 }
 
-/** Not the text for an unknown id, for which it could be taken. Clients know the first words (contract 2.2). */
+/**
+ * The message for an unknown path. It differs from that for an unknown id, for which clients could take it: they know its first words (contract
+ * 2.2).
+ */
 function unknownPath(method: string, path: string): string {
-  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
-  return `Not found: this server has no operation ${method} ${shown}; /docs lists them.`;
+  const shortPath = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return `Not found: this server has no operation ${method} ${shortPath}; /docs lists them.`;
 }
 
 /** The line of the log about an error of ours. */
 export function errorLine(error: unknown, request: ApiRequest): string {
-  const known = error instanceof Error ? error : new Error(String(error));
-  const cause = known.cause instanceof Error ? known.cause.stack : undefined;
+  const knownError = error instanceof Error ? error : new Error(String(error));
+  const cause = knownError.cause instanceof Error ? knownError.cause.stack : undefined;
   return logLine('error', {
     request: request.id,
     method: request.method,
     url: withoutSecrets(request.url),
-    error: known.stack ?? known.message,
+    error: knownError.stack ?? knownError.message,
     ...(cause !== undefined && { cause }),
   });
 }

@@ -89,8 +89,10 @@ export class Form {
     const value = this.text(key);
     if (value === undefined) return undefined;
     const found = choices.find((choice) => choice === value);
-    const shown = JSON.stringify(value.slice(0, 100));
-    return found ?? this.fail(key, `${shown} is not a valid choice; use ${choices.join(', ')}.`);
+    const quotedValue = JSON.stringify(value.slice(0, 100));
+    return (
+      found ?? this.fail(key, `${quotedValue} is not a valid choice; use ${choices.join(', ')}.`)
+    );
   }
 
   /** A JSON object; `[]` is R's and PHP's empty object. */
@@ -119,9 +121,9 @@ export class Form {
 
   /** Notes the errors of a thrown field error; rethrows anything else. */
   absorb(error: unknown): void {
-    const known = error as { code?: unknown; fields?: unknown } | null;
-    if (known?.code !== 'invalid' || !isObject(known.fields)) throw error;
-    for (const [key, value] of Object.entries(known.fields)) {
+    const formError = error as { code?: unknown; fields?: unknown } | null;
+    if (formError?.code !== 'invalid' || !isObject(formError.fields)) throw error;
+    for (const [key, value] of Object.entries(formError.fields)) {
       for (const message of Array.isArray(value) ? value : [value]) {
         this.fail(key, message as string | object);
       }
@@ -150,7 +152,7 @@ export class Form {
   }
 }
 
-/** A JSON object, and no list. */
+/** Whether a value is a JSON object; a list is none. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { holds, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
+import { contains, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
 import { pathPrefixShape } from '../../engine/core/config.js';
 
 /** What proxies tell about the request that the client sent to the first of them; undefined where they do not tell it. */
@@ -12,11 +12,11 @@ export interface Forwarded {
   readonly prefix?: string | undefined;
 }
 
-const nothing: Forwarded = {};
+const noAddress: Forwarded = {};
 
 /** A text if it is the host of a URL, else undefined. */
 export function hostOf(text: string | undefined): string | undefined {
-  return shaped(text, hostShape);
+  return textOfShape(text, hostShape);
 }
 
 /** The host of a URL: a name or an address, perhaps with a port. */
@@ -39,41 +39,42 @@ export function forwardedReader(
   const blocks = trusted.flatMap((text) => parseAddressBlock(text) ?? []);
   const isTrusted = (text: string): boolean => {
     const address = parseAddress(text);
-    return address !== undefined && blocks.some((block) => holds(block, address));
+    return address !== undefined && blocks.some((block) => contains(block, address));
   };
   return ({ headers, socket }) => {
     const peer = socket.remoteAddress ?? '';
-    if (blocks.length === 0 || !isTrusted(peer)) return nothing;
+    if (blocks.length === 0 || !isTrusted(peer)) return noAddress;
     const standard = fromForwarded(headers, isTrusted);
-    const others = fromOthers(headers, isTrusted);
-    const { prefix } = others;
-    if (standard === undefined || contradict(standard, others, headers)) return { prefix };
-    return { ...given(others), ...given(standard) };
+    const fromOtherHeaders = fromOthers(headers, isTrusted);
+    const { prefix } = fromOtherHeaders;
+    if (standard === undefined || contradictEachOther(standard, fromOtherHeaders, headers))
+      return { prefix };
+    return { ...definedMembers(fromOtherHeaders), ...definedMembers(standard) };
   };
 }
 
-function contradict(a: Forwarded, b: Forwarded, headers: IncomingHttpHeaders): boolean {
-  const differ = (key: 'host' | 'proto'): boolean => (a[key] ?? b[key]) !== (b[key] ?? a[key]);
+function contradictEachOther(a: Forwarded, b: Forwarded, headers: IncomingHttpHeaders): boolean {
+  const isDifferent = (key: 'host' | 'proto'): boolean => (a[key] ?? b[key]) !== (b[key] ?? a[key]);
   const namesClientTwice = headers.forwarded !== undefined && headers['x-forwarded-for'] !== undefined; // prettier-ignore
-  return (namesClientTwice && a.client !== b.client) || differ('host') || differ('proto');
+  return (namesClientTwice && a.client !== b.client) || isDifferent('host') || isDifferent('proto');
 }
 
-/** The members that are there. */
-function given(forwarded: Forwarded): Forwarded {
+/** The members of the headers that have a value. */
+function definedMembers(forwarded: Forwarded): Forwarded {
   return Object.fromEntries(Object.entries(forwarded).filter(([, value]) => value !== undefined));
 }
 
 type IsTrusted = (address: string) => boolean;
 
 /** The client, and its distance from the end of the list of addresses, which holds for the lists of the other headers as well. */
-function outermost(
+function outermostClient(
   nodes: readonly (string | undefined)[],
   isTrusted: IsTrusted,
 ): { readonly client?: string; readonly distance: number } {
   let client: string | undefined;
   let distance = 0;
   for (const node of nodes.toReversed()) {
-    // What is unknown or obfuscated is no client that could be told from others: its proxy stands for it.
+    // An unknown or obfuscated address cannot be told from that of another client, so the proxy before it counts as the client.
     if (node === undefined) break;
     client = node;
     distance += 1;
@@ -84,10 +85,10 @@ function outermost(
 
 /** Reads the header `Forwarded`; undefined if it is malformed. */
 function fromForwarded(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forwarded | undefined {
-  if (headers.forwarded === undefined) return nothing;
+  if (headers.forwarded === undefined) return noAddress;
   const elements = elementsOf(headers.forwarded);
   if (elements === undefined) return undefined;
-  const { client, distance } = outermost(elements.map((one) => nodeAddress(one.get('for'))), isTrusted); // prettier-ignore
+  const { client, distance } = outermostClient(elements.map((one) => nodeAddress(one.get('for'))), isTrusted); // prettier-ignore
   const element = elements.at(-distance);
   return { client, host: hostOf(element?.get('host')), proto: schemeOf(element?.get('proto')) }; // prettier-ignore
 }
@@ -123,7 +124,7 @@ function fromOthers(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forward
     const value = headers[`x-forwarded-${name}`];
     return value === undefined ? [] : String(value).split(',').map((part) => part.trim()); // prettier-ignore
   };
-  const { client, distance } = outermost(lists('for').map(nodeAddress), isTrusted);
+  const { client, distance } = outermostClient(lists('for').map(nodeAddress), isTrusted);
   const outer = (name: string): string | undefined => {
     const list = lists(name);
     return list.at(-distance) ?? list[0];
@@ -144,15 +145,15 @@ function nodeAddress(text: string | undefined): string | undefined {
 }
 
 function schemeOf(text: string | undefined): string | undefined {
-  return shaped(text?.toLowerCase(), /^https?$/);
+  return textOfShape(text?.toLowerCase(), /^https?$/);
 }
 
 /** A path prefix without the final slash; undefined for the root, and for anything that is no plain path. */
 function prefixOf(text: string | undefined): string | undefined {
-  const path = shaped(text?.replace(/\/$/, ''), pathPrefixShape);
+  const path = textOfShape(text?.replace(/\/$/, ''), pathPrefixShape);
   return path === '' ? undefined : path;
 }
 
-function shaped(text: string | undefined, shape: RegExp): string | undefined {
+function textOfShape(text: string | undefined, shape: RegExp): string | undefined {
   return text !== undefined && shape.test(text) ? text : undefined;
 }

@@ -49,7 +49,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       userId: caller.user.id,
       key: keyOf(header),
       operation,
-      hash: digest(request.body),
+      hash: bodyDigest(request.body),
       owner,
     };
     const { idempotencyKeys } = this.context.catalog;
@@ -85,15 +85,15 @@ export class IdempotencyInterceptor implements NestInterceptor {
 function keyOf(header: string | readonly string[]): string {
   const text = String(header).trim();
   const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text;
-  const most = budgets.idempotencyKeyBytes;
-  if (/^[\x20-\x7e]+$/.test(key) && key.length <= most) return key;
+  const maxBytes = budgets.idempotencyKeyBytes;
+  if (/^[\x20-\x7e]+$/.test(key) && key.length <= maxBytes) return key;
   throw new AppError(
     'invalid',
-    `An Idempotency-Key has 1 to ${most} printable ASCII characters: take a UUID, for example.`,
+    `An Idempotency-Key has 1 to ${maxBytes} printable ASCII characters: take a UUID, for example.`,
   );
 }
 
-function digest(body: unknown): string {
+function bodyDigest(body: unknown): string {
   return createHash('sha256')
     .update(stringifyJson((body ?? {}) as Value))
     .digest('hex');

@@ -22,7 +22,7 @@ interface KeyRules {
   readonly keys: ReadonlyMap<string, KeyRules | null>;
   /** Keys that answers show and requests may repeat without effect. */
   readonly readOnly: ReadonlySet<string>;
-  /** Every other key is an error. */
+  /** Whether every other key is an error. */
   readonly isClosed: boolean;
   /** The rules of the members of a list. */
   readonly items: KeyRules | null;
@@ -60,29 +60,29 @@ export class KnownKeys {
 
   #rulesOf(schema: NamedSchema, apart?: NamedSchema): KeyRules | null {
     if (schema === apart) return null;
-    const known = this.#rules.get(schema);
-    if (known !== undefined) return known;
+    const cachedRules = this.#rules.get(schema);
+    if (cachedRules !== undefined) return cachedRules;
     const rules = this.#compile(schema.schema, apart);
-    const named = rules && { ...rules, readOnly: new Set(schema.readOnly) };
-    this.#rules.set(schema, named);
-    return named;
+    const namedRules = rules && { ...rules, readOnly: new Set(schema.readOnly) };
+    this.#rules.set(schema, namedRules);
+    return namedRules;
   }
 
   #compile(schema: Schema, apart?: NamedSchema): KeyRules | null {
     const { $ref, properties, items, allOf, anyOf, additionalProperties } = schema;
     if (typeof $ref === 'string') {
-      const named = this.#named.get($ref);
-      return named ? this.#rulesOf(named, apart) : null;
+      const namedSchema = this.#named.get($ref);
+      return namedSchema ? this.#rulesOf(namedSchema, apart) : null;
     }
     const parts = [...((allOf ?? []) as Schema[]), ...((anyOf ?? []) as Schema[])]
       .map((part) => this.#compile(part, apart))
       .filter((part) => part !== null);
     if (properties === undefined && items === undefined && parts.length === 0) return null;
-    const own = Object.entries((properties ?? {}) as Record<string, Schema>).map(
+    const ownKeys = Object.entries((properties ?? {}) as Record<string, Schema>).map(
       ([key, member]) => [key, this.#compile(member, apart)] as const,
     );
     return {
-      keys: new Map([...parts.flatMap((part) => [...part.keys]), ...own]),
+      keys: new Map([...parts.flatMap((part) => [...part.keys]), ...ownKeys]),
       readOnly: new Set(parts.flatMap((part) => [...part.readOnly])),
       isClosed: additionalProperties === false,
       items: items === undefined ? (parts.find((part) => part.items)?.items ?? null) : this.#compile(items as Schema, apart), // prettier-ignore
@@ -105,12 +105,12 @@ function isStrict({ headers }: ApiRequest): boolean {
 
 type Path = readonly (string | number)[];
 
-/** One check of a request. */
+/** The check of the keys of one request. */
 class Check {
   readonly #isStrict: boolean;
   readonly #errors = new Map<string, string[]>();
   readonly #ignored: string[] = [];
-  /** Made where a first key is unknown: a body may have tens of thousands of them. */
+  /** Names to suggest, built at the first unknown key: a body may have tens of thousands of them. */
   readonly #names = new Map<KeyRules, KnownNames>();
 
   constructor(isStrict: boolean) {
@@ -126,9 +126,9 @@ class Check {
     if (!isObject(value)) return;
     if (rules.items && rules.keys.size === 0) return this.#members(value, rules.items, path);
     for (const [key, member] of Object.entries(value)) {
-      const known = rules.keys.get(key);
-      if (known !== undefined) this.walk(member, known, [...path, key]);
-      else if (rules.readOnly.has(key)) this.#ignored.push(written([...path, key]));
+      const keyRules = rules.keys.get(key);
+      if (keyRules !== undefined) this.walk(member, keyRules, [...path, key]);
+      else if (rules.readOnly.has(key)) this.#ignored.push(pathText([...path, key]));
       else this.#unknown(key, member, rules, path);
     }
   }
@@ -147,11 +147,11 @@ class Check {
     const suggestion = names.suggestionFor(key);
     const isRefused = this.#isStrict || (isGiven && (rules.isClosed || suggestion !== undefined));
     if (!isRefused) {
-      this.#ignored.push(written([...path, key]));
+      this.#ignored.push(pathText([...path, key]));
       return;
     }
     const [top = key] = path;
-    const place = path.length === 0 ? 'Unknown key' : `Unknown key ${written([...path, key])}`;
+    const place = path.length === 0 ? 'Unknown key' : `Unknown key ${pathText([...path, key])}`;
     const fix = suggestion === undefined ? knownKeys(rules) : didYouMean(suggestion);
     const name = String(top).slice(0, 100);
     const messages = this.#errors.get(name) ?? [];
@@ -171,7 +171,7 @@ function knownKeys({ keys }: KeyRules): string {
 }
 
 /** A path as messages and the header write it: `target_fields[0].titel`, in characters that a header may have. */
-function written(path: Path): string {
+function pathText(path: Path): string {
   return path
     .map((part, i) => {
       if (typeof part === 'number') return `[${part}]`;
@@ -224,7 +224,7 @@ const synonyms: Synonyms = {
 /** The header that names the keys of a request that had no effect. */
 const ignoredHeader = 'Ignored-Keys';
 
-/** A header holds at most so many names; the debug log has all. */
+/** The most names in the header; the debug log has all. */
 const maxNamed = 30;
 
 /** Names ignored keys in the answer's header, besides those named before, and in the debug log. */
@@ -235,9 +235,9 @@ export function reportIgnored(
   ignored: readonly string[],
 ): void {
   if (ignored.length === 0) return;
-  const named = [reply.getHeader(ignoredHeader) ?? []].flat().map(String);
-  const shown = [...named, ...ignored.slice(0, maxNamed), ...(ignored.length > maxNamed ? ['...'] : [])]; // prettier-ignore
-  reply.header(ignoredHeader, shown.join(', '));
+  const earlierKeys = [reply.getHeader(ignoredHeader) ?? []].flat().map(String);
+  const shownKeys = [...earlierKeys, ...ignored.slice(0, maxNamed), ...(ignored.length > maxNamed ? ['...'] : [])]; // prettier-ignore
+  reply.header(ignoredHeader, shownKeys.join(', '));
   if (config.log !== 'debug') return;
   log(logLine('ignored keys', { request: request.id, keys: ignored.join(', ') }));
 }

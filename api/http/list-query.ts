@@ -8,7 +8,7 @@ import type { QueryParams } from './page.js';
  */
 
 /** All values of a parameter that are not empty. */
-export function values(query: QueryParams, name: string): readonly string[] {
+export function paramValues(query: QueryParams, name: string): readonly string[] {
   const raw = Object.hasOwn(query, name) ? query[name] : undefined;
   const list: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
   return list.filter((value): value is string => typeof value === 'string' && value !== '');
@@ -16,12 +16,12 @@ export function values(query: QueryParams, name: string): readonly string[] {
 
 /** The last value of a parameter. */
 export function value(query: QueryParams, ...names: readonly string[]): string | undefined {
-  return names.map((name) => values(query, name).at(-1)).find((found) => found !== undefined);
+  return names.map((name) => paramValues(query, name).at(-1)).find((found) => found !== undefined);
 }
 
 /** The ids of a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty list). */
-export function ids(query: QueryParams, name: string): readonly number[] | undefined {
-  const members = values(query, name).flatMap((text) => text.split(','));
+export function paramIds(query: QueryParams, name: string): readonly number[] | undefined {
+  const members = paramValues(query, name).flatMap((text) => text.split(','));
   return members.length === 0 ? undefined : members.map((text) => readId(text.trim()) ?? 0);
 }
 
@@ -32,8 +32,8 @@ export function idOrNull(query: QueryParams, name: string): number | null | unde
   return text.toLowerCase() === 'null' ? null : (readId(text) ?? 0);
 }
 
-/** A whole number. */
-export function whole(query: QueryParams, name: string): number | undefined {
+/** The whole number of a parameter; a text that is none is an error. */
+export function wholeNumberParam(query: QueryParams, name: string): number | undefined {
   const text = value(query, name);
   if (text === undefined) return undefined;
   const number = readInteger(text);
@@ -47,13 +47,13 @@ export function anyOf<T extends string>(
   name: string,
   allowed: readonly T[],
 ): readonly T[] | undefined {
-  const members = values(query, name).flatMap((text) => text.split(','));
+  const members = paramValues(query, name).flatMap((text) => text.split(','));
   if (members.length === 0) return undefined;
   return members.map((member) => {
     const found = allowed.find((one) => one === member.trim().toLowerCase());
     if (found !== undefined) return found;
-    const shown = JSON.stringify(member.slice(0, 100));
-    throw invalid(name, `${shown} is not a valid choice; use ${allowed.join(', ')}.`);
+    const quotedMember = JSON.stringify(member.slice(0, 100));
+    throw invalid(name, `${quotedMember} is not a valid choice; use ${allowed.join(', ')}.`);
   });
 }
 

@@ -1,25 +1,29 @@
 /** Receives one line of the log, without the line end. */
 export type LogSink = (line: string) => void;
 
-/** One line of the log is at most this long (threat catalogue, section 2). */
+/** The longest line of the log, in bytes (threat catalogue, section 2). */
 const maxBytes = 8 << 10;
 
 /** Writes one event as a JSON line: control characters escaped by JSON, secrets removed, cut at 8 kB. */
 export function logLine(event: string, entries: Readonly<Record<string, unknown>>): string {
-  const fields = Object.entries(entries).map(([key, value]) => [key, clean(value, 2_000)] as const);
+  const fields = Object.entries(entries).map(
+    ([key, value]) => [key, cleanText(value, 2_000)] as const,
+  );
   const line = JSON.stringify({
     time: new Date().toISOString(),
     event,
     ...Object.fromEntries(fields),
   });
   if (line.length <= maxBytes / 4 || Buffer.byteLength(line) <= maxBytes) return line;
-  const short = fields.map(([key, value]) => [key, clean(value, 200)] as const);
-  const cut = JSON.stringify({
+  const shortFields = fields.map(([key, value]) => [key, cleanText(value, 200)] as const);
+  const shortLine = JSON.stringify({
     time: new Date().toISOString(),
     event,
-    ...Object.fromEntries(short),
+    ...Object.fromEntries(shortFields),
   });
-  return Buffer.byteLength(cut) <= maxBytes ? cut : JSON.stringify({ event, cut: true });
+  return Buffer.byteLength(shortLine) <= maxBytes
+    ? shortLine
+    : JSON.stringify({ event, cut: true });
 }
 
 /** The address of a request as it may be logged: without tokens and signatures (threats A8, D7). */
@@ -27,7 +31,7 @@ export function withoutSecrets(target: string): string {
   return target.replaceAll(/([?&](?:access_token|signature|code|client_secret)=)[^&#]*/gi, '$1***');
 }
 
-function clean(value: unknown, maxLength: number): unknown {
+function cleanText(value: unknown, maxLength: number): unknown {
   if (typeof value !== 'string') return value;
   const text = value.length > maxLength ? `${value.slice(0, maxLength)}…` : value;
   // JSON escapes C0 but neither DEL nor C1, which terminals also obey, nor marks that turn the text around.

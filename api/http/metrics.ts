@@ -110,7 +110,7 @@ export class Metrics {
     );
   }
 
-  /** The type of `text()`. */
+  /** The media type of the metrics. */
   get contentType(): string {
     return this.#registry.contentType;
   }

@@ -42,13 +42,13 @@ function pathsOf(operations: readonly OperationRow[]): Schema {
     row.paths.forEach((path, index) => {
       const key = path.replaceAll(/:(\w+)/g, '{$1}');
       found[key] ??= {};
-      found[key][row.method.toLowerCase()] = describe(row, path, index);
+      found[key][row.method.toLowerCase()] = describeOperation(row, path, index);
     });
   }
   return found;
 }
 
-function describe(row: OperationRow, path: string, index: number): Schema {
+function describeOperation(row: OperationRow, path: string, index: number): Schema {
   const name = row.id.replaceAll('.', '_');
   return {
     operationId: index === 0 ? name : `${name}_${index + 1}`,
@@ -80,7 +80,7 @@ function describe(row: OperationRow, path: string, index: number): Schema {
       [row.status]: { description: 'Success', ...answerContent(row.answer) },
       default: {
         description: 'An error',
-        content: { 'application/json': { schema: reference('Error') } },
+        content: { 'application/json': { schema: schemaReference('Error') } },
       },
     },
   };
@@ -95,7 +95,7 @@ function needsBody(body: NamedSchema | 'bytes'): boolean {
 
 function bodyContent(body: NamedSchema | 'bytes'): Schema {
   if (body === 'bytes') return bytes;
-  return { 'application/json': { schema: reference(body.name), example: body.example } };
+  return { 'application/json': { schema: schemaReference(body.name), example: body.example } };
 }
 
 function answerContent(answer: OperationRow['answer']): Schema {
@@ -107,7 +107,7 @@ function answerContent(answer: OperationRow['answer']): Schema {
 
 /** The schema of an answer that is JSON. */
 export function schemaOfAnswer(answer: NamedSchema | ListAnswer): Schema {
-  if (!('listOf' in answer)) return reference(answer.name);
+  if (!('listOf' in answer)) return schemaReference(answer.name);
   const link = { type: ['string', 'null'] };
   return {
     type: 'object',
@@ -121,7 +121,7 @@ export function schemaOfAnswer(answer: NamedSchema | ListAnswer): Schema {
         required: ['next', 'prev'],
         additionalProperties: false,
       },
-      data: { type: 'array', items: reference(answer.listOf.name) },
+      data: { type: 'array', items: schemaReference(answer.listOf.name) },
     },
     required: ['class_name', 'url', 'total', 'links', 'data'],
     additionalProperties: false,
@@ -140,7 +140,7 @@ export function exampleOfAnswer(answer: NamedSchema | ListAnswer): unknown {
   };
 }
 
-function reference(name: string): Schema {
+function schemaReference(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 

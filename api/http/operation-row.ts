@@ -5,7 +5,7 @@ export interface OperationRow {
   /** `<resource>.<action>`; `operationId` in OpenAPI. */
   readonly id: string;
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** All spellings of the path; the first is the one to use. */
+  /** All spellings of the path; the documentation uses the first. */
   readonly paths: readonly [string, ...string[]];
   /** The HTTP status code of a successful answer. */
   readonly status: number;
@@ -46,7 +46,7 @@ export function declareOperations<K extends string>(
 }
 
 /** The query parameters of every list. */
-export const paging = {
+export const pagingParams = {
   limit: 'Page size, 1 to 10,000.',
   page: 'Page number, from 1.',
   offset: 'Number of rows to skip; takes precedence over page.',
@@ -59,18 +59,18 @@ export type CrudOperations = Readonly<Record<CrudAction, OperationRow>>;
 /** What the descriptions of the ordinary operations need. */
 export interface CrudDescription {
   readonly tag: string;
-  /** `/v2/vaults`. */
+  /** The path of the list, for example `/v2/vaults`. */
   readonly path: string;
-  /** All spellings of the path of one resource; `<path>/:id` when absent. */
+  /** All spellings of the path of one resource; `<path>/:id` by default. */
   readonly paths?: readonly [string, ...string[]];
-  /** `a vault`. */
+  /** The resource with its article, for example `a vault`. */
   readonly noun: string;
   readonly resource: {
     readonly schema: NamedSchema;
     readonly createSchema: NamedSchema;
     readonly updateSchema: NamedSchema;
   };
-  /** The query parameters of the list besides those of paging. */
+  /** The query parameters of the list, without those of paging. */
   readonly query: Readonly<Record<string, string>>;
   /** Summaries, where the ordinary ones do not say enough. */
   readonly summaries?: Partial<Readonly<Record<CrudAction, string>>>;
@@ -80,8 +80,8 @@ export interface CrudDescription {
 export function crudOperations(name: string, description: CrudDescription): CrudOperations {
   const { tag, path, noun, resource, query, summaries = {} } = description;
   const answer = resource.schema;
-  const one = description.paths ?? ([`${path}/:id`] as const);
-  const change = summaries.patch ?? updating;
+  const onePath = description.paths ?? ([`${path}/:id`] as const);
+  const change = summaries.patch ?? updateDescription;
   return declareOperations(name, tag, {
     create: {
       method: 'POST',
@@ -95,30 +95,36 @@ export function crudOperations(name: string, description: CrudDescription): Crud
       method: 'GET',
       paths: [path],
       summary: summaries.list ?? `Lists what the user may read.`,
-      query: { ...query, ...paging },
+      query: { ...query, ...pagingParams },
       answer: { listOf: answer },
     },
-    get: { method: 'GET', paths: one, summary: summaries.get ?? `Returns ${noun}.`, answer },
-    put: { method: 'PUT', paths: one, summary: change, body: resource.updateSchema, answer },
-    patch: { method: 'PATCH', paths: one, summary: change, body: resource.updateSchema, answer },
+    get: { method: 'GET', paths: onePath, summary: summaries.get ?? `Returns ${noun}.`, answer },
+    put: { method: 'PUT', paths: onePath, summary: change, body: resource.updateSchema, answer },
+    patch: {
+      method: 'PATCH',
+      paths: onePath,
+      summary: change,
+      body: resource.updateSchema,
+      answer,
+    },
     delete: {
       method: 'DELETE',
-      paths: one,
+      paths: onePath,
       summary: summaries.delete ?? `Deletes ${noun} and returns it as it was.`,
       answer,
     },
   });
 }
 
-/** The summary of PUT and PATCH. */
-export const updating = 'Changes the given keys; PUT and PATCH do the same.';
+/** The summary of the operations PUT and PATCH. */
+export const updateDescription = 'Changes the given keys; PUT and PATCH do the same.';
 
 /** Whether a path is one of a pattern, in which `:name` stands for one part. */
 export function fitsPath(pattern: string, path: string): boolean {
-  const wanted = pattern.split('/');
+  const patternParts = pattern.split('/');
   const actual = path.split('/');
   return (
-    wanted.length === actual.length &&
-    wanted.every((part, i) => (part.startsWith(':') ? actual[i] !== '' : part === actual[i]))
+    patternParts.length === actual.length &&
+    patternParts.every((part, i) => (part.startsWith(':') ? actual[i] !== '' : part === actual[i]))
   );
 }

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 /** What a page may use. */
 interface PageContent {
   readonly style: string;
-  /** Its script, which may call this server. */
+  /** The script of the page, which may send requests to this server. */
   readonly script?: string;
-  /** Where its forms may be sent; nowhere by default. */
+  /** Where the forms of the page may be sent; nowhere by default. */
   readonly formAction?: string;
 }
 

@@ -8,15 +8,15 @@ export type QueryParams = Readonly<Record<string, unknown>>;
 
 /** Reads `limit`, `page` and `offset` (contract 3.2); `offset` wins over `page`. */
 export function readPage(query: QueryParams, defaultLimit = 100): Page {
-  const limit = whole(query, 'limit', 1) ?? defaultLimit;
+  const limit = wholeNumber(query, 'limit', 1) ?? defaultLimit;
   if (limit > budgets.listLimit) {
     throw invalid(
       'limit',
       `A limit is at most ${budgets.listLimit}, not ${limit}: read the others as further pages, with page or offset.`,
     );
   }
-  const offset = whole(query, 'offset', 0);
-  const page = whole(query, 'page', 1) ?? 1;
+  const offset = wholeNumber(query, 'offset', 0);
+  const page = wholeNumber(query, 'page', 1) ?? 1;
   return { limit, offset: offset ?? (page - 1) * limit };
 }
 
@@ -74,27 +74,35 @@ export function listEnvelope<T>(
     class_name: 'list',
     url: address,
     total,
-    links: { next: link(origin, target, limit, next), prev: link(origin, target, limit, prev) },
+    links: {
+      next: pageLink(origin, target, limit, next),
+      prev: pageLink(origin, target, limit, prev),
+    },
     data,
   };
 }
 
 /** The URL of another page: `page=N`, or `offset=N` if the offset is not a multiple of the page size. */
-function link(origin: string, target: string, limit: number, offset: number | null): string | null {
+function pageLink(
+  origin: string,
+  target: string,
+  limit: number,
+  offset: number | null,
+): string | null {
   if (offset === null) return null;
   const base = addressWithout(origin, target, new Set(['access_token', 'page', 'offset']));
   const last = offset % limit === 0 ? `page=${offset / limit + 1}` : `offset=${offset}`;
   return `${base}${base.includes('?') ? '&' : '?'}${last}`;
 }
 
-/** The URL without these parameters; the others stay as the client wrote them. No link contains a token (threat A8). */
+/** The URL without the named parameters; the others stay as the client wrote them. No link contains a token (threat A8). */
 function addressWithout(origin: string, target: string, names: ReadonlySet<string>): string {
-  const [path = '/', query = ''] = split(target);
+  const [path = '/', query = ''] = splitTarget(target);
   const parameters = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));
   return origin + path + (parameters.length > 0 ? `?${parameters.join('&')}` : '');
 }
 
-function split(target: string): [string, string] {
+function splitTarget(target: string): [string, string] {
   const mark = target.indexOf('?');
   return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];
 }
@@ -108,7 +116,7 @@ function nameOf(part: string): string {
   }
 }
 
-function whole(query: QueryParams, name: string, least: number): number | undefined {
+function wholeNumber(query: QueryParams, name: string, least: number): number | undefined {
   const values = query[name];
   const raw: unknown = Array.isArray(values) ? values.at(-1) : values;
   if (raw === undefined || raw === null || raw === '') return undefined;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { fold } from '../../engine/catalog/names.js';
+import { foldName } from '../../engine/catalog/names.js';
 import { isPassword } from '../../engine/catalog/passwords.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';
-import { limited, rateLimiter, type RateLimiter } from './rate-limiter.js';
+import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 
 /** Checks that may wait at the same time; each takes about a fifth of a second of one core. */
 const mostWaiting = 50;
@@ -27,12 +27,12 @@ export class PasswordCheck {
 
   /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong ones. */
   async userOf(address: string, email: string, password: string): Promise<UserRow | undefined> {
-    if (this.#waiting >= mostWaiting) limited({ ok: false, retryAfter: 10 });
+    if (this.#waiting >= mostWaiting) refuseOverLimit({ ok: false, retryAfter: 10 });
     this.#waiting += 1;
-    const checked = this.#last.then(() => this.#check(address, email, password));
-    this.#last = checked.catch(() => undefined);
+    const checkedInTurn = this.#last.then(() => this.#check(address, email, password));
+    this.#last = checkedInTurn.catch(() => undefined);
     try {
-      return await checked;
+      return await checkedInTurn;
     } finally {
       this.#waiting -= 1;
     }
@@ -40,9 +40,9 @@ export class PasswordCheck {
 
   async #check(address: string, email: string, password: string): Promise<UserRow | undefined> {
     // A hash, because the address may be long and the limiter keeps many.
-    const account = createHash('sha256').update(fold(email)).digest('base64');
-    limited(this.#byAddress.peek(address));
-    limited(this.#byAccount.peek(account));
+    const account = createHash('sha256').update(foldName(email)).digest('base64');
+    refuseOverLimit(this.#byAddress.peek(address));
+    refuseOverLimit(this.#byAccount.peek(account));
     const { users, passwords } = this.#context.catalog;
     const user = await users.byEmail(email);
     const hash = user && (await passwords.get(user.id));

@@ -44,7 +44,7 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
 }
 
 /** Throws 429 with the seconds to wait, unless allowed. */
-export function limited(verdict: Verdict): void {
+export function refuseOverLimit(verdict: Verdict): void {
   if (verdict.ok) return;
   const error = new AppError('rate-limited', 'Request was throttled.');
   throw Object.assign(error, { retryAfter: verdict.retryAfter });

@@ -74,7 +74,7 @@ export class JsonAdapter extends FastifyAdapter {
   #open(reply: ApiReply, { pieces }: ByteStream): Readable {
     const stream = Readable.from(pieces, { objectMode: false });
     stream.on('error', (error) => {
-      // Where the client has left, there is no fault of ours.
+      // A client that has left is no fault of the server.
       const isFault = !reply.raw.destroyed && answerTo(error).isBug;
       if (isFault) this.log(errorLine(error, reply.request as ApiRequest));
     });

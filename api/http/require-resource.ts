@@ -1,4 +1,8 @@
-import { principalOf, require as requireOn, type Kinds } from '../../engine/catalog/access.js';
+import {
+  principalOf,
+  requirePermission as requireOn,
+  type AccessRows,
+} from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
@@ -17,7 +21,7 @@ export function requireResource<K extends ResourceKind>(
   kind: K,
   id: number,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   return requireOn(tables, caller, kind, id, level);
 }
 
@@ -28,7 +32,7 @@ export async function requireOfUser<K extends ResourceKind>(
   kind: K,
   id: number,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   const user = await principalOf(tables, userId);
   if (user === undefined) throw notFound();
   return requireResource(tables, user, kind, id, level);
@@ -45,11 +49,11 @@ export async function requireDatasetNamed(
   key: string,
   level: Permission,
 ): Promise<DatasetRow | undefined> {
-  const given = form.raw(key);
-  if (given === undefined) return form.fail(key, 'This field is required.');
+  const rawValue = form.raw(key);
+  if (rawValue === undefined) return form.fail(key, 'This field is required.');
   const invalidDataset = (): undefined =>
-    form.fail(key, `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
-  const id = readId(given);
+    form.fail(key, `Invalid dataset ${JSON.stringify(String(rawValue).slice(0, 50))}.`);
+  const id = readId(rawValue);
   if (id === undefined) return invalidDataset();
   return requireResource(tables, caller, 'dataset', id, level).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();

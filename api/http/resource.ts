@@ -14,7 +14,7 @@ export interface ResourceField<Row, Context> {
   readonly example: unknown;
   /** Whether a create request may or must have the key; when absent, it has no effect there. */
   readonly create?: 'required' | 'optional';
-  /** Its type in create requests, if answers show another. */
+  /** The type in create requests, if it differs from that of answers. */
   readonly createType?: ValueType;
   /** Whether a request may change it. */
   readonly update?: boolean;
@@ -63,7 +63,7 @@ export function constant(value: string | number | boolean | null): {
 }
 
 /** A field that always holds an empty object or list, kept for clients that read it. */
-export function empty(value: readonly [] | object): {
+export function emptyField(value: readonly [] | object): {
   readonly type: ValueType;
   readonly example: unknown;
   readonly show: () => unknown;
@@ -84,21 +84,21 @@ export function declareResource<Row extends object, Context = object, Values = P
     key,
     property: field.property ?? camelCase(key),
   }));
-  const shown = fields.filter(({ show }) => show !== null);
-  const created = fields.filter(({ create }) => create !== undefined);
-  const readable = created.filter(({ lookup }) => lookup !== true);
-  const updated = fields.filter(({ update }) => update === true);
+  const shownFields = fields.filter(({ show }) => show !== null);
+  const creatableFields = fields.filter(({ create }) => create !== undefined);
+  const readable = creatableFields.filter(({ lookup }) => lookup !== true);
+  const updatableFields = fields.filter(({ update }) => update === true);
   const properties = (
     list: typeof fields,
     extra: (field: (typeof fields)[number]) => Partial<Property> = () => ({}),
   ): Readonly<Record<string, Property>> =>
     Object.fromEntries(list.map((field) => [field.key, { ...propertyOf(field), ...extra(field) }]));
-  const without = (list: typeof fields): readonly string[] =>
+  const namesWithout = (list: typeof fields): readonly string[] =>
     fields.filter((field) => !list.includes(field)).map(({ key }) => key);
   const createSchema = bodySchema(
     `${name}Create`,
     `The body of a request that creates: ${description}`,
-    properties(created, ({ create, createType, type }) => ({
+    properties(creatableFields, ({ create, createType, type }) => ({
       required: create === 'required',
       type: createType ?? type,
     })),
@@ -107,16 +107,16 @@ export function declareResource<Row extends object, Context = object, Values = P
   const updateSchema = bodySchema(
     `${name}Update`,
     'The keys that it gives are changed, the others stay.',
-    properties(updated),
+    properties(updatableFields),
     examples.update,
   );
   return {
-    schema: answerSchema(name, description, properties(shown)),
-    createSchema: { ...createSchema, readOnly: without(created) },
-    updateSchema: { ...updateSchema, readOnly: without(updated) },
+    schema: answerSchema(name, description, properties(shownFields)),
+    createSchema: { ...createSchema, readOnly: namesWithout(creatableFields) },
+    updateSchema: { ...updateSchema, readOnly: namesWithout(updatableFields) },
     view: (row, context) => {
       const answer: Record<string, unknown> = {};
-      for (const { key, property, type, show } of shown) {
+      for (const { key, property, type, show } of shownFields) {
         const value = show ? show(row, context) : (row as Record<string, unknown>)[property];
         if (value !== undefined) answer[key] = type.format && !show ? type.format(value) : value;
       }
@@ -137,7 +137,7 @@ export function declareResource<Row extends object, Context = object, Values = P
     },
     readUpdate: (form) => {
       const values: Record<string, unknown> = {};
-      for (const { key, property, type, lookup } of updated) {
+      for (const { key, property, type, lookup } of updatableFields) {
         if (lookup) continue;
         const value = form.has(key) ? type.read?.(form, key) : undefined;
         if (value !== undefined) values[property] = value;

@@ -8,7 +8,7 @@ export interface NamedSchema {
   readonly name: string;
   readonly schema: Schema;
   readonly example: unknown;
-  /** Of a body: keys that answers show, which a request may repeat without effect. */
+  /** For a request body: keys of answers that it may repeat without effect. */
   readonly readOnly?: readonly string[];
 }
 
@@ -54,8 +54,8 @@ export const strings: ValueType = {
 };
 export const integers: ValueType = { schema: { type: 'array', items: { type: 'integer' } } };
 /** Any JSON value. */
-export const anything: ValueType = { schema: {}, read: (form, key) => form.raw(key) };
-export const nothing: ValueType = { schema: { type: 'null' } };
+export const anyType: ValueType = { schema: {}, read: (form, key) => form.raw(key) };
+export const nullType: ValueType = { schema: { type: 'null' } };
 /** An id: a positive whole number; a request may write its digits as a string. */
 export const id: ValueType = { schema: { type: 'integer', minimum: 1 } };
 /** A time, stored in milliseconds since 1970; ISO 8601 with milliseconds in UTC in JSON. */
@@ -69,7 +69,7 @@ export function oneOf(...values: readonly string[]): ValueType {
   return { schema: { enum: values }, read: (form, key) => form.choice(key, values) };
 }
 
-/** The same type or null. An explicit null in a request removes the value. */
+/** A type that also allows null. An explicit null in a request removes the value. */
 export function nullable({ schema, read, format }: ValueType): ValueType {
   const orNull = 'enum' in schema ? { enum: [...(schema['enum'] as unknown[]), null] } : null;
   const type = schema['type'];
@@ -97,7 +97,7 @@ export function listOf({ schema }: ValueType): ValueType {
   return { schema: { type: 'array', items: schema } };
 }
 
-/** The same type, read from a request by a function of its own. */
+/** A type whose values in requests are read by another function. */
 export function readBy(type: ValueType, read: (form: Form, key: string) => unknown): ValueType {
   return { ...type, read };
 }
@@ -111,9 +111,9 @@ export function objectOf(properties: Properties): ValueType {
       additionalProperties: false,
     },
     read: (form, key) => {
-      const given = form.object(key);
-      if (given === undefined) return undefined;
-      const members = new Form(given);
+      const objectValue = form.object(key);
+      if (objectValue === undefined) return undefined;
+      const members = new Form(objectValue);
       const values = Object.entries(properties).flatMap(([name, { type }]) => {
         const value = members.raw(name) === undefined ? undefined : type.read?.(members, name);
         return value === undefined ? [] : [[name, value] as const];
@@ -128,11 +128,11 @@ export function objectOf(properties: Properties): ValueType {
 export interface Property {
   readonly type: ValueType;
   readonly description?: string;
-  /** Left out of examples when absent. */
+  /** An example of the value; the field is left out of examples without one. */
   readonly example?: unknown;
-  /** In a body: required. */
+  /** For a field of a request body: whether it is required. */
   readonly required?: boolean;
-  /** In an answer: may be absent. */
+  /** For a field of an answer: whether it may be absent. */
   readonly optional?: boolean;
 }
 type Properties = Readonly<Record<string, Property>>;
@@ -181,7 +181,7 @@ export function bodySchema(
 }
 
 /** A body that may repeat all that an answer shows (contract 1.5). */
-export function repeating(body: NamedSchema, answer: NamedSchema): NamedSchema {
+export function repeatingSchema(body: NamedSchema, answer: NamedSchema): NamedSchema {
   return { ...body, readOnly: Object.keys(answer.schema['properties'] as object) };
 }
 

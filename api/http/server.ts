@@ -73,7 +73,7 @@ const leastCompressed = 4096;
  */
 export async function installCompression(fastify: FastifyInstance): Promise<void> {
   await fastify.register(fastifyCompress, {
-    // Not by a hook for all answers: it would compress downloads, too (threat D9).
+    // A hook for all answers would also compress downloads (threat D9).
     globalCompression: false,
     // Bodies of requests are not decompressed: a few bytes could become gigabytes (threat W1).
     globalDecompression: false,
@@ -88,10 +88,10 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
 /** Finds the address of each request once: the path is rewritten before there is a request object that could hold it. */
 function rememberedAddresses(options: AddressOptions): (raw: IncomingMessage) => RequestAddress {
   const read = addressReader(options);
-  const known = new WeakMap<IncomingMessage, RequestAddress>();
+  const addressCache = new WeakMap<IncomingMessage, RequestAddress>();
   return (raw) => {
-    const address = known.get(raw) ?? read(raw);
-    known.set(raw, address);
+    const address = addressCache.get(raw) ?? read(raw);
+    addressCache.set(raw, address);
     return address;
   };
 }
@@ -202,8 +202,8 @@ function isCounted(counts: Map<string, number>, socket: Socket, most: number): b
   if (count >= most) return false;
   counts.set(address, count + 1);
   socket.once('close', () => {
-    const left = counts.get(address)! - 1;
-    if (left > 0) counts.set(address, left);
+    const openLeft = counts.get(address)! - 1;
+    if (openLeft > 0) counts.set(address, openLeft);
     else counts.delete(address);
   });
   return true;

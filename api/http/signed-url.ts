@@ -51,7 +51,7 @@ export function encodeName(name: string): string {
 }
 
 /** The `Content-Disposition` of a download: always an attachment, the name in plain ASCII and in full (RFC 6266). */
-export function attachment(name: string): string {
+export function attachmentHeader(name: string): string {
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%;]/g, '_');
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeName(name)}`;
 }

@@ -3,7 +3,7 @@ import { fitsPath } from './operation-row.js';
 /** An operation of the interface that this server does not have, and what to do instead. */
 interface UnservedOperation {
   readonly methods: readonly string[];
-  /** As in the table of operations; `:name` stands for one part. */
+  /** The path as in the table of operations; `:name` stands for one segment. */
   readonly path: string;
   readonly name: string;
   readonly instead: string;
@@ -14,11 +14,11 @@ export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'the synchronisation of vaults, which have no storage elsewhere', instead: 'upload files with POST /v2/objects' },
 ]; // prettier-ignore
 
-/** What a request for an operation that the server does not have is told; undefined for other requests. */
+/** The message for a request for an operation of the interface that the server does not have; undefined for other requests. */
 export function unservedMessage(method: string, path: string): string | undefined {
-  const asked = path.replace(/(?<=.)\/$/, '');
+  const askedPath = path.replace(/(?<=.)\/$/, '');
   const found = unservedOperations.find(
-    ({ methods, path: pattern }) => methods.includes(method) && fitsPath(pattern, asked),
+    ({ methods, path: pattern }) => methods.includes(method) && fitsPath(pattern, askedPath),
   );
   return found && `Not available on this server: ${found.name}. Instead, ${found.instead}.`;
 }

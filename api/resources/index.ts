@@ -185,7 +185,7 @@ export interface ResourceEntry {
   readonly schemas?: readonly NamedSchema[];
 }
 
-/** Every resource of the interface: one line each. */
+/** All resources of the interface. */
 // prettier-ignore
 export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },

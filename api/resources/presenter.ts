@@ -41,18 +41,18 @@ export class Presenter {
   ) {}
 
   user(id: number): Promise<UserRow | undefined> {
-    return once(this.#users, id, () => this.tables.users.get(id));
+    return readOnce(this.#users, id, () => this.tables.users.get(id));
   }
 
   async account(id: number): Promise<AccountRow> {
-    const row = await once(this.#accounts, id, () => this.tables.accounts.get(id));
+    const row = await readOnce(this.#accounts, id, () => this.tables.accounts.get(id));
     if (!row) throw new Error(`account ${id} is missing`);
     return row;
   }
 
   /** Throws a 404 for a vault that was deleted meanwhile. */
   async vault(id: number): Promise<VaultRow> {
-    const row = await once(this.#vaults, id, () => this.tables.vaults.get(id));
+    const row = await readOnce(this.#vaults, id, () => this.tables.vaults.get(id));
     if (!row) throw notFound();
     return row;
   }
@@ -156,17 +156,20 @@ export class Presenter {
 
   /** The metadata that objects inherit, in their order. Objects of one folder share it. */
   async #inheritedMetadata(rows: readonly ObjectRow[]): Promise<readonly JsonObject[]> {
-    const known = new Map<string, { readonly metadata: JsonObject; readonly bytes: number }>();
+    const parsedMetadata = new Map<
+      string,
+      { readonly metadata: JsonObject; readonly bytes: number }
+    >();
     const all: JsonObject[] = [];
     let bytes = 0;
     for (const { vaultId, ancestorIds } of rows) {
       const key = `${vaultId} ${ancestorIds.at(-1) ?? 0}`;
-      let found = known.get(key);
+      let found = parsedMetadata.get(key);
       if (found === undefined) {
         const metadata = { ...(await this.vault(vaultId)).metadata };
         for (const id of ancestorIds)
           Object.assign(metadata, (await this.tables.objects.get(id))?.metadata);
-        known.set(key, (found = { metadata, bytes: stringifyJson(metadata).length }));
+        parsedMetadata.set(key, (found = { metadata, bytes: stringifyJson(metadata).length }));
       }
       bytes += found.bytes;
       if (bytes > budgets.jsonBodyBytes)
@@ -188,7 +191,11 @@ export class Presenter {
   }
 }
 
-function once<T>(cache: Map<number, Promise<T>>, id: number, read: () => Promise<T>): Promise<T> {
+function readOnce<T>(
+  cache: Map<number, Promise<T>>,
+  id: number,
+  read: () => Promise<T>,
+): Promise<T> {
   const found = cache.get(id) ?? read();
   cache.set(id, found);
   return found;

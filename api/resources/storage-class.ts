@@ -40,8 +40,8 @@ export async function setStorageClass(
   const open = (await tx.tasks.openTask('snapshot', datasetId)) ?? (await tx.tasks.openTask('restore', datasetId)); // prettier-ignore
   if (open !== undefined) {
     if (isSame) return;
-    const what = open.kind === 'snapshot' ? 'archived' : 'restored';
-    const message = `The dataset is being ${what}: wait for task ${open.id}, or cancel it.`;
+    const verb = open.kind === 'snapshot' ? 'archived' : 'restored';
+    const message = `The dataset is being ${verb}: wait for task ${open.id}, or cancel it.`;
     throw invalid('storage_class', message);
   }
   const { user, account } = caller;

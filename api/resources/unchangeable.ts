@@ -22,11 +22,11 @@ function isEmpty(value: object): boolean {
 
 /** Whether the list is the present one, or the object has no other members than the present one. */
 function isContained(value: object, present: unknown): boolean {
-  const changed = isObject(value) && isObject(present) ? { ...present, ...value } : value;
-  return isDeepStrictEqual(plain(changed), plain(present));
+  const changedValue = isObject(value) && isObject(present) ? { ...present, ...value } : value;
+  return isDeepStrictEqual(plainValue(changedValue), plainValue(present));
 }
 
-function plain(value: unknown): unknown {
+function plainValue(value: unknown): unknown {
   return parseJson(stringifyJson(value ?? null));
 }
 

@@ -24,12 +24,12 @@ export function bcftoolsPeers(columns: readonly PeerColumn[]): readonly Peer[] {
     {
       name: 'bcftools to DuckDB, pipe',
       version: bcftoolsVersion,
-      run: (vcf, records) => timed(records, (out) => piped(vcf, columns, out)),
+      run: (vcf, records) => timePeer(records, (out) => pipeThroughBcftools(vcf, columns, out)),
     },
     {
       name: 'bcftools to DuckDB, file',
       version: bcftoolsVersion,
-      run: (vcf, records) => timed(records, (out) => byFile(vcf, columns, out)),
+      run: (vcf, records) => timePeer(records, (out) => byFile(vcf, columns, out)),
     },
   ];
 }
@@ -38,7 +38,10 @@ function formatOf(columns: readonly PeerColumn[]): string {
   return `${columns.map((column) => column.format).join('\\t')}\\n`;
 }
 
-async function timed(records: number, work: (target: string) => Promise<number>): Promise<number> {
+async function timePeer(
+  records: number,
+  work: (target: string) => Promise<number>,
+): Promise<number> {
   const target = join(cache, 'peer.parquet');
   rmSync(target, { force: true });
   const from = performance.now();
@@ -50,7 +53,11 @@ async function timed(records: number, work: (target: string) => Promise<number>)
 }
 
 /** Runs both programs through the shell: DuckDB needs a real pipe, and Node's are sockets. The record count shows a failure of the first. */
-async function piped(vcf: string, columns: readonly PeerColumn[], target: string): Promise<number> {
+async function pipeThroughBcftools(
+  vcf: string,
+  columns: readonly PeerColumn[],
+  target: string,
+): Promise<number> {
   const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5" "$6"';
   const list = JSON.stringify(columns);
   const format = formatOf(columns);
@@ -65,7 +72,7 @@ async function byFile(
 ): Promise<number> {
   const text = join(cache, 'peer.tsv');
   const args = ['query', '-f', formatOf(columns), '-o', text, vcf];
-  await ended(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
+  await waitForExit(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
   const rows = await answerOf(
     spawn(process.execPath, [toParquet, text, target, JSON.stringify(columns)], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -78,11 +85,11 @@ async function byFile(
 async function answerOf(child: ChildProcess): Promise<number> {
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (part: string) => (text += part));
-  await ended(child);
+  await waitForExit(child);
   return Number(text);
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function waitForExit(child: ChildProcess): Promise<void> {
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   if (code !== 0) throw new Error(`${child.spawnfile} ended with ${signal ?? code}`);
 }

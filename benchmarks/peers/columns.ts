@@ -1,7 +1,7 @@
 /** Columns of the peer's table, with the types that our import gets from the file's header. */
 export interface PeerColumn {
   readonly name: string;
-  /** How bcftools prints it. */
+  /** The format string of bcftools for the column. */
   readonly format: string;
   /** The DuckDB expression over the text column of that name. */
   readonly expression: string;
@@ -16,7 +16,7 @@ export interface VcfKey {
 
 const types = { Integer: 'INTEGER', Float: 'DOUBLE', String: 'VARCHAR', Flag: 'BOOLEAN' } as const;
 
-const fixed: readonly (readonly [string, string, string])[] = [
+const fixedVcfFields: readonly (readonly [string, string, string])[] = [
   ['chromosome', '%CHROM', 'chromosome'],
   ['position', '%POS', 'CAST(position AS INTEGER)'],
   ['row_id', '%ID', 'row_id'],
@@ -27,11 +27,13 @@ const fixed: readonly (readonly [string, string, string])[] = [
 ];
 
 /** The columns that every line has. */
-export const fixedColumns: readonly PeerColumn[] = fixed.map(([name, format, expression]) => ({
-  name,
-  format,
-  expression,
-}));
+export const fixedColumns: readonly PeerColumn[] = fixedVcfFields.map(
+  ([name, format, expression]) => ({
+    name,
+    format,
+    expression,
+  }),
+);
 
 /** One column per INFO key. */
 export function infoColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
@@ -51,14 +53,14 @@ export function infoColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
 export function sampleColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
   return keys.map(({ id, number, type }) => {
     const list = `string_split(sample_${id}, ';')`;
-    const one = (value: string): string => `TRY_CAST(${value} AS ${types[type]})`;
+    const castOne = (value: string): string => `TRY_CAST(${value} AS ${types[type]})`;
     return {
       name: `sample_${id}`,
       format: `[;%${id}]`,
       expression:
         number === '1'
-          ? `list_transform(${list}[2:], x -> ${one('x')})`
-          : `list_transform(${list}[2:], x -> list_transform(string_split(x, ','), y -> ${one('y')}))`,
+          ? `list_transform(${list}[2:], x -> ${castOne('x')})`
+          : `list_transform(${list}[2:], x -> list_transform(string_split(x, ','), y -> ${castOne('y')}))`,
     };
   });
 }

@@ -12,13 +12,13 @@ let count = 0;
 for await (const piece of createReadStream(source, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
   const lines = (rest + String(piece)).split('\n');
   rest = lines.pop() ?? '';
-  write(lines);
+  writeLines(lines);
 }
-write([rest]);
+writeLines([rest]);
 closeSync(out);
 process.stdout.write(`${count}\n`);
 
-function write(lines: readonly string[]): void {
+function writeLines(lines: readonly string[]): void {
   let text = '';
   for (const line of lines) {
     if (line === '' || line.startsWith('#')) continue;

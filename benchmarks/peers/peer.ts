@@ -7,7 +7,7 @@ import { cache } from '../generate.js';
 /** A program that a user could run on the file instead of importing it. */
 export interface Peer {
   readonly name: string;
-  /** Its version; undefined when it is not installed: then it is skipped, and the table says so. */
+  /** The version of the program; undefined if it is not installed: then it is skipped, and the table says so. */
   version(): string | undefined;
   /** Seconds for the whole file; throws when not all of its records come out. */
   run(file: string, records: number): Promise<number>;
@@ -17,7 +17,7 @@ export interface Peer {
  * A peer that is one program: called with the input and the output file behind `args`, it writes the number of records to its
  * standard output.
  */
-export function program(
+export function programPeer(
   name: string,
   version: () => string | undefined,
   command: string,
@@ -48,13 +48,13 @@ export function program(
 /** A program in this folder that Node runs. */
 export function nodeProgram(name: string, version: string, script: string, output: string): Peer {
   const file = fileURLToPath(new URL(script, import.meta.url));
-  return program(name, () => version, process.execPath, [file], output);
+  return programPeer(name, () => version, process.execPath, [file], output);
 }
 
 /** A Python program in this folder. */
 export function pythonProgram(name: string, script: string, args: readonly string[] = []): Peer {
   const file = join('benchmarks', 'peers', script);
-  return program(name, pythonVersion, 'python3', [file, ...args], 'peer.jsonl');
+  return programPeer(name, pythonVersion, 'python3', [file, ...args], 'peer.jsonl');
 }
 
 function pythonVersion(): string | undefined {

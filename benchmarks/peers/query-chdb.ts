@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { serve } from './query-peer.js';
+import { servePeer } from './query-peer.js';
 
 /** The functions of chdb that are used here. The package is installed in test/interop and has no types here. */
 interface Chdb {
@@ -13,10 +13,10 @@ const { Session } = createRequire(join(project, 'test', 'interop', 'run.mjs'))('
 process.chdir(join(folder, '..')); // ClickHouse opens files below its working folder only
 const session = new Session(folder);
 session.query('SET max_threads = 2', 'CSV');
-// All digits of doubles, as the other engines print them.
+// Doubles are printed with all digits, as by the other engines.
 session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 
-serve(({ sql, shape }) => {
+servePeer(({ sql, shape }) => {
   const format = shape === 'records' ? 'JSONEachRow' : 'JSONCompactEachRow';
   const text = session.query(sql, format);
   const lines = (): string[] => text.split('\n').filter((line) => line !== '');

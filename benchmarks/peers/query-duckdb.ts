@@ -1,12 +1,12 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { serve } from './query-peer.js';
+import { servePeer } from './query-peer.js';
 
 /* DuckDB on its own table file: node query-duckdb.js <file> */
 const [file = ''] = process.argv.slice(2);
 const instance = await DuckDBInstance.create(file, { threads: '2' });
 const connection = await instance.connect();
 
-serve(async ({ sql, shape }) => {
+servePeer(async ({ sql, shape }) => {
   const text = shape === 'records' ? `SELECT CAST(to_json(r) AS VARCHAR) FROM (${sql}) AS r` : sql;
   const reader = await connection.runAndReadAll(text);
   if (shape === 'values') return () => reader.getRowsJson();

@@ -54,8 +54,8 @@ export async function startPeer(
 }
 
 async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> {
-  const ended = new AbortController();
-  const { signal } = ended;
+  const endController = new AbortController();
+  const { signal } = endController;
   const exit = once(child, 'exit', { signal }).then(([code, kill]) => {
     throw new Error(`${name} ended with ${String(code ?? kill)}`);
   });
@@ -66,20 +66,20 @@ async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> 
     ];
     return message;
   } finally {
-    ended.abort();
+    endController.abort();
   }
 }
 
 /** Main loop of a peer's process: answers messages until the parent ends. `one` returns the text of a statement's result. */
-export function serve(
+export function servePeer(
   one: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,
 ): void {
   process.on('message', ({ statements }: PeerRequest) => {
     void answer(statements).then((message) => process.send?.(message));
   });
   process.on('disconnect', () => process.exit(0));
-  const ready: PeerAnswer = { ms: 0, rows: [] };
-  process.send?.(ready);
+  const readyMessage: PeerAnswer = { ms: 0, rows: [] };
+  process.send?.(readyMessage);
 
   async function answer(statements: readonly PeerStatement[]): Promise<PeerAnswer> {
     try {

@@ -8,10 +8,10 @@ import type { PeerColumn } from './columns.js';
 const [source = '', target = '', list = '[]'] = process.argv.slice(2);
 const columns = JSON.parse(list) as PeerColumn[];
 const text = columns.map(({ name }) => `'${name}': 'VARCHAR'`).join(', ');
-const select = columns.map(({ name, expression }) => `${expression} AS "${name}"`).join(', ');
+const selectList = columns.map(({ name, expression }) => `${expression} AS "${name}"`).join(', ');
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
 await connection.run(`COPY (
-  SELECT ${select} FROM read_csv('${source}', delim = '\t', header = false, quote = '', escape = '',
+  SELECT ${selectList} FROM read_csv('${source}', delim = '\t', header = false, quote = '', escape = '',
     nullstr = '.', auto_detect = false, columns = {${text}}))
   TO '${target}' (FORMAT parquet, COMPRESSION zstd)`);
 const rows = await connection.runAndReadAll(`SELECT count(*) FROM read_parquet('${target}')`);

@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import type { Command, Run } from '../command.js';
-import { connect, rowsOf, serverOptions, show } from '../remote.js';
+import { connectClient, rowsOf, serverOptions, showRows } from '../remote.js';
 import { readOptions } from './options.js';
 
 const server = '[--url <url>] [--token <token>]';
@@ -13,9 +13,9 @@ export const groupList: Command = {
   help: 'lists the groups of your account: id, name, numbers of members and of vaults',
   async run({ args, env, terminal }) {
     const { values } = readOptions(args, serverOptions, { min: 0, max: 0 });
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     for (const row of await rowsOf(client, '/v1/groups')) {
-      show(terminal, {
+      showRows(terminal, {
         id: Number(row['id']),
         name: String(row['name']),
         members: Number(row['memberships_count']),
@@ -26,26 +26,26 @@ export const groupList: Command = {
   },
 };
 
-/** `strandlake group create`. */
+/** The command `strandlake group create`. */
 export const groupCreate: Command = {
   name: 'group create',
   usage: `group create <name> ${server}`,
   help: 'creates a group of users; for administrators',
   async run(run) {
-    const { client, words } = await opened(run, 1);
-    const made = await client.post('/v1/groups', { name: words[0] });
-    show(run.terminal, { id: Number(made['id']), name: String(made['name']) });
+    const { client, words } = await connectForCommand(run, 1);
+    const createdGroup = await client.post('/v1/groups', { name: words[0] });
+    showRows(run.terminal, { id: Number(createdGroup['id']), name: String(createdGroup['name']) });
     return 0;
   },
 };
 
-/** `strandlake group delete`. */
+/** The command `strandlake group delete`. */
 export const groupDelete: Command = {
   name: 'group delete',
   usage: `group delete <name> ${server}`,
   help: 'deletes a group with its permissions; its members stay; for administrators',
   async run(run) {
-    const { client, words } = await opened(run, 1);
+    const { client, words } = await connectForCommand(run, 1);
     const group = await groupNamed(client, words[0]!);
     await client.delete(`/v1/groups/${String(group['id'])}`);
     run.terminal.note(`The group ${String(group['name'])} is deleted; its members stay.`);
@@ -53,28 +53,28 @@ export const groupDelete: Command = {
   },
 };
 
-/** `strandlake group members`. */
+/** The command `strandlake group members`. */
 export const groupMembers: Command = {
   name: 'group members',
   usage: `group members <name> ${server}`,
   help: 'lists the members of a group: id, email and name',
   async run(run) {
-    const { client, words } = await opened(run, 1);
+    const { client, words } = await connectForCommand(run, 1);
     for (const user of await rowsOf(client, await membersPath(client, words[0]!))) {
       const name = String(user['full_name']);
-      show(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
+      showRows(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
     }
     return 0;
   },
 };
 
-/** `strandlake group add`. */
+/** The command `strandlake group add`. */
 export const groupAdd: Command = {
   name: 'group add',
   usage: `group add <name> <email> ${server}`,
   help: 'adds a user to a group; for administrators',
   async run(run) {
-    const { client, words } = await opened(run, 2);
+    const { client, words } = await connectForCommand(run, 2);
     const [name = '', email = ''] = words;
     await client.put(await membersPath(client, name), { email });
     run.terminal.note(`${email} is a member of ${name}.`);
@@ -82,13 +82,13 @@ export const groupAdd: Command = {
   },
 };
 
-/** `strandlake group remove`. */
+/** The command `strandlake group remove`. */
 export const groupRemove: Command = {
   name: 'group remove',
   usage: `group remove <name> <email> ${server}`,
   help: 'removes a user from a group; for administrators',
   async run(run) {
-    const { client, words } = await opened(run, 2);
+    const { client, words } = await connectForCommand(run, 2);
     const [name = '', email = ''] = words;
     const path = await membersPath(client, name);
     const member = (await rowsOf(client, path)).find(
@@ -113,10 +113,10 @@ async function membersPath(client: Client, name: string): Promise<string> {
   return `/v1/groups/${String((await groupNamed(client, name))['id'])}/memberships`;
 }
 
-async function opened(
+async function connectForCommand(
   { args, env }: Run,
   count: number,
 ): Promise<{ readonly client: Client; readonly words: readonly string[] }> {
   const { values, positionals } = readOptions(args, serverOptions, { min: count, max: count });
-  return { client: await connect(values, env), words: positionals };
+  return { client: await connectClient(values, env), words: positionals };
 }

@@ -3,13 +3,13 @@ import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
 import { datasetNameOf, importFile, type FileImport } from '../import-file.js';
 import {
-  above,
-  connect,
+  parentLocation,
+  connectClient,
   folderAt,
   isFolderPlace,
   placeAt,
   serverOptions,
-  show,
+  showRows,
   withJsonProgress,
 } from '../remote.js';
 import { readOptions } from './options.js';
@@ -23,22 +23,22 @@ export const importCommand: Command = {
     const options = { ...serverOptions, into: { type: 'string' } } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: Infinity });
     if (values.into === undefined) throw new UsageError('--into is missing');
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const place = await placeAt(client, values.into);
     const isFolder = isFolderPlace(place, values.into);
-    const folder = isFolder ? place : await above(client, place);
-    const into = {
+    const folder = isFolder ? place : await parentLocation(client, place);
+    const importTarget = {
       vaultId: place.vaultId,
       folder: { path: folder.path, id: await folderAt(client, folder) },
     };
     let failed = 0;
     for (const file of positionals) {
-      const wanted: FileImport = isFolder
-        ? { ...into, file, datasetName: datasetNameOf(file) }
-        : { ...into, file, datasetName: basename(place.path), appends: true };
+      const fileImport: FileImport = isFolder
+        ? { ...importTarget, file, datasetName: datasetNameOf(file) }
+        : { ...importTarget, file, datasetName: basename(place.path), appends: true };
       try {
-        const done = await importFile(client, wanted, withJsonProgress(terminal));
-        show(terminal, {
+        const done = await importFile(client, fileImport, withJsonProgress(terminal));
+        showRows(terminal, {
           dataset: done.fullPath,
           dataset_id: done.datasetId,
           records: done.records,

@@ -4,15 +4,15 @@ import { type Command, UsageError } from '../command.js';
 import { uploadFile } from '../import-file.js';
 import { isFolder, saveFile } from '../local-file.js';
 import {
-  above,
-  connect,
+  parentLocation,
+  connectClient,
   folderAt,
   isFolderPlace,
   isRemote,
   placeAt,
   rowsOf,
   serverOptions,
-  show,
+  showRows,
   withJsonProgress,
 } from '../remote.js';
 import { readOptions } from './options.js';
@@ -24,12 +24,12 @@ export const ls: Command = {
   help: 'lists the vaults, or the objects in a folder: type, size or records, id and path',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 0, max: 1 });
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const [text] = positionals;
     if (text === undefined) {
       for (const vault of await rowsOf(client, '/v2/vaults')) {
         const [id, path] = [Number(vault['id']), `${String(vault['full_path'])}:/`];
-        show(terminal, { type: String(vault['vault_type']), size: null, id, path });
+        showRows(terminal, { type: String(vault['vault_type']), size: null, id, path });
       }
       return 0;
     }
@@ -39,10 +39,10 @@ export const ls: Command = {
     }
     const parent = path === '/' ? 'null' : String(object?.['id']);
     const isLeaf = object !== undefined && object['object_type'] !== 'folder';
-    const inside = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parent}`;
-    for (const row of isLeaf ? [object] : await rowsOf(client, inside)) {
+    const listPath = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parent}`;
+    for (const row of isLeaf ? [object] : await rowsOf(client, listPath)) {
       const size = row['object_type'] === 'dataset' ? row['documents_count'] : row['size'];
-      show(terminal, {
+      showRows(terminal, {
         type: String(row['object_type']),
         size: (size ?? null) as number | null,
         id: Number(row['id']),
@@ -64,18 +64,18 @@ export const cp: Command = {
     if (isRemote(from) === isRemote(to)) {
       throw new UsageError('one of the two must be a path on the server, such as vault:/path');
     }
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const reporting = withJsonProgress(terminal);
     const place = await placeAt(client, isRemote(from) ? from : to);
     if (isRemote(to)) {
       const isInto = isFolderPlace(place, to);
-      const folder = isInto ? place : await above(client, place);
+      const folder = isInto ? place : await parentLocation(client, place);
       const id = await folderAt(client, folder);
       const filename = basename(isInto ? from : place.path);
       const target = { vaultId: place.vaultId, folder: { path: folder.path, id }, filename };
       const objectId = await uploadFile(client, from, target, reporting);
       const object = await client.get(`/v2/objects/${objectId}`);
-      show(terminal, {
+      showRows(terminal, {
         type: 'file',
         size: Number(object['size']),
         id: objectId,
@@ -94,7 +94,7 @@ export const cp: Command = {
     );
     const file = (await isFolder(to)) ? join(to, basename(place.path)) : to;
     const bytes = await saveFile(file, client.download(String(url)));
-    show(terminal, { type: 'file', size: bytes, id: Number(place.object['id']), path: file });
+    showRows(terminal, { type: 'file', size: bytes, id: Number(place.object['id']), path: file });
     return 0;
   },
 };
@@ -111,14 +111,14 @@ export const tasks: Command = {
       limit: { type: 'string', default: '20' },
     } as const;
     const { values } = readOptions(args, options, { min: 0, max: 0 });
-    const most = Number(values.limit);
-    if (!Number.isSafeInteger(most) || most < 1)
+    const maxRows = Number(values.limit);
+    if (!Number.isSafeInteger(maxRows) || maxRows < 1)
       throw new UsageError('--limit must be a whole number above 0');
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const filter =
       values.status === undefined ? '' : `?status=${encodeURIComponent(values.status)}`;
-    for (const row of await rowsOf(client, `/v2/tasks${filter}`, most)) {
-      show(terminal, {
+    for (const row of await rowsOf(client, `/v2/tasks${filter}`, maxRows)) {
+      showRows(terminal, {
         id: Number(row['id']),
         status: String(row['status']),
         type: String(row['task_display_name']),

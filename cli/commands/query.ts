@@ -4,7 +4,7 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Answer } from '../client.js';
 import { type Command, UsageError } from '../command.js';
 import { saveFile } from '../local-file.js';
-import { connect, datasetAt, serverOptions, show, withJsonProgress } from '../remote.js';
+import { connectClient, datasetAt, serverOptions, showRows, withJsonProgress } from '../remote.js';
 import { progressLine } from '../terminal.js';
 import { readOptions } from './options.js';
 
@@ -29,20 +29,20 @@ export const query: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, queryOptions, { min: 1, max: 1 });
     const request = requestOf(values);
-    let left = limitOf(values.limit) ?? 100;
-    const client = await connect(values, env);
+    let recordsLeft = limitOf(values.limit) ?? 100;
+    const client = await connectClient(values, env);
     const dataset = await datasetAt(client, positionals[0] ?? '');
     const path = `/v2/datasets/${String(dataset['id'])}/data`;
     let cursor: unknown = true;
     do {
-      const limit = Math.min(left, pageRecords);
+      const limit = Math.min(recordsLeft, pageRecords);
       const page = await client.post(path, { ...request, limit, cursor });
       const records = page['results'] as readonly unknown[];
       for (const record of records) terminal.out(stringifyJson(record));
-      left -= records.length;
+      recordsLeft -= records.length;
       cursor = page['cursor'];
       if (records.length === 0) break;
-    } while (left > 0 && cursor !== null);
+    } while (recordsLeft > 0 && cursor !== null);
     return 0;
   },
 };
@@ -61,7 +61,7 @@ export const exportCommand: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const limit = limitOf(values.limit);
     const params = { ...requestOf(values), ...(limit !== undefined && { limit }) };
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const dataset = await datasetAt(client, positionals[0] ?? '');
     const reporting = withJsonProgress(terminal);
     let job = await client.post('/v2/dataset_exports', {
@@ -87,7 +87,7 @@ export const exportCommand: Command = {
     const [, extension] = decodeURIComponent(String(url)).split(`-${String(job['id'])}.`);
     const file = values.out ?? `${name}.${extension?.split('&')[0]}`;
     const bytes = await saveFile(file, client.download(String(url)));
-    show(terminal, { file, bytes, records: progressOf(job).records });
+    showRows(terminal, { file, bytes, records: progressOf(job).records });
     return 0;
   },
 };

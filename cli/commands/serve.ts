@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArguments, type Config } from '../../engine/core/config.js';
 import { AppError } from '../../engine/core/errors.js';
 import { LogFile } from '../../scheduler/worker/log-file.js';
-import { supervise } from '../../scheduler/worker/supervisor.js';
+import { superviseProcess } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
 import { recordServer, runningServer, withData } from '../data.js';
-import { type PreparedStart, prepare, createWorkToken } from '../first-start.js';
+import { type PreparedStart, prepareFirstStart, createWorkToken } from '../first-start.js';
 import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
 import { localOrigin, threeRequests } from '../welcome.js';
@@ -23,17 +23,18 @@ export const serve: Command = {
   help: 'starts the server and imports the named files into your personal vault',
   async run({ args, env, terminal }) {
     const { config, positionals } = parseArguments(args, env);
-    const running = await runningServer(config.data);
-    if (running !== undefined) return useRunning(config, running, positionals, terminal);
+    const runningAddress = await runningServer(config.data);
+    if (runningAddress !== undefined)
+      return useRunning(config, runningAddress, positionals, terminal);
     const log = await openLog(config, terminal); // first, because the token is shown only once
-    const prepared = await withData(config.data, (data) => prepare(data, config));
+    const preparedStart = await withData(config.data, (data) => prepareFirstStart(data, config));
     const say = (text: string): void => {
       terminal.note(text);
       log?.write(text);
     };
     const serverEnded = new AbortController();
     const { promise: listening, resolve: setPort } = Promise.withResolvers<number>();
-    const server = supervise(apiEntry, [JSON.stringify({ ...config, token: null })], {
+    const server = superviseProcess(apiEntry, [JSON.stringify({ ...config, token: null })], {
       log,
       say,
       message: (message) => {
@@ -48,8 +49,8 @@ export const serve: Command = {
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
       await recordServer(config.data, origin);
-      announce(terminal, config, origin, prepared);
-      await importAll(config, origin, prepared, positionals, terminal, serverEnded.signal);
+      announceServer(terminal, config, origin, preparedStart);
+      await importAll(config, origin, preparedStart, positionals, terminal, serverEnded.signal);
     }
     return server;
   },
@@ -62,13 +63,13 @@ async function openLog(config: Config, terminal: Terminal): Promise<LogFile | nu
   return LogFile.open(path, logFileMb * 1024 ** 2, (text) => terminal.note(text));
 }
 
-/** True for the message that the API process sends once it listens. It has the port, which is chosen by the system if 0 was requested. */
+/** True for the message that the API process sends once it listens. It contains the port, which the system chose if 0 was requested. */
 function isListening(message: unknown): message is { readonly port: number } {
   const { type, port } = message as { readonly type?: unknown; readonly port?: unknown };
   return type === 'listening' && typeof port === 'number';
 }
 
-/** True for the message of an API process that a restart cannot help, such as one whose port is taken. */
+/** True for the message of an API process that a restart cannot help, for example because its port is taken. */
 function isRefused(message: unknown): message is { readonly reason: string } {
   const { type, reason } = message as { readonly type?: unknown; readonly reason?: unknown };
   return type === 'refused' && typeof reason === 'string';
@@ -86,13 +87,13 @@ async function useRunning(
     throw new AppError('conflict', `${place}; stop it or choose another folder with --data`);
   }
   terminal.note(`Using the server that runs at ${origin}`);
-  const prepared = await withData(config.data, (data) => prepare(data, config));
+  const preparedStart = await withData(config.data, (data) => prepareFirstStart(data, config));
   const { signal } = new AbortController();
-  const wanted = { ...prepared, exampleVault: null };
-  return (await importAll(config, origin, wanted, files, terminal, signal)) === 0 ? 0 : 1;
+  const withoutExample = { ...preparedStart, exampleVault: null };
+  return (await importAll(config, origin, withoutExample, files, terminal, signal)) === 0 ? 0 : 1;
 }
 
-function announce(
+function announceServer(
   terminal: Terminal,
   config: Config,
   origin: string,
@@ -124,9 +125,9 @@ async function importAll(
   const client = openClient(origin, token.secret, signal);
   const attempt = async (wanted: FileImport): Promise<number | undefined> => {
     try {
-      const imported = await importFile(client, wanted, terminal);
-      terminal.out(importedLine(imported));
-      return imported.datasetId;
+      const importedRecords = await importFile(client, wanted, terminal);
+      terminal.out(importedLine(importedRecords));
+      return importedRecords.datasetId;
     } catch (error) {
       terminal.progress('');
       if (!signal.aborted) terminal.note(`${wanted.file} was not imported: ${reasonOf(error)}`);

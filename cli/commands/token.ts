@@ -1,4 +1,4 @@
-import { audit } from '../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../engine/catalog/audit-log.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import { tokenSubject, type TokenRow } from '../../engine/catalog/tokens.js';
 import type { UserRow } from '../../engine/catalog/users.js';
@@ -32,11 +32,16 @@ export const tokenAdd: Command = {
     const { row, secret } = await withData(folder, async (data) => {
       const user = await userOf(data, positionals[0] ?? '');
       return data.catalog.transaction(async (tx) => {
-        const wanted = { userId: user.id, kind, name, scope, expiresAt } as const;
-        const made = await tx.tokens.create(wanted, data.key);
-        const subject = tokenSubject(made.row, user.accountId);
-        await audit(tx, { actor: null, action: 'token.create', subject, details: { kind, scope } });
-        return made;
+        const newToken = { userId: user.id, kind, name, scope, expiresAt } as const;
+        const createdToken = await tx.tokens.create(newToken, data.key);
+        const subject = tokenSubject(createdToken.row, user.accountId);
+        await recordAudit(tx, {
+          actor: null,
+          action: 'token.create',
+          subject,
+          details: { kind, scope },
+        });
+        return createdToken;
       });
     });
     terminal.note(`Token ${row.id} (${row.scope}) of ${positionals[0]}, shown once:`);
@@ -60,15 +65,16 @@ export const tokenList: Command = {
       for (const token of rows) {
         const user = await data.catalog.users.get(token.userId);
         const cells = [token.id, `${token.prefix}…`, token.scope, stateOf(token)];
-        const used = token.lastUsedAt === null ? 'never used' : `used ${dayOf(token.lastUsedAt)}`;
-        terminal.out([...cells, token.name || '-', user?.email ?? '-', used].join('  '));
+        const lastUseText =
+          token.lastUsedAt === null ? 'never used' : `used ${dayOf(token.lastUsedAt)}`;
+        terminal.out([...cells, token.name || '-', user?.email ?? '-', lastUseText].join('  '));
       }
     });
     return 0;
   },
 };
 
-/** `strandlake token rename`. */
+/** The command `strandlake token rename`. */
 export const tokenRename: Command = {
   name: 'token rename',
   usage: 'token rename <id> <name> [--data <folder>]',
@@ -100,7 +106,7 @@ export const tokenRevoke: Command = {
         const user = revoked && (await tx.users.get(revoked.userId));
         if (!user) return undefined;
         const subject = tokenSubject(revoked, user.accountId);
-        await audit(tx, { actor: null, action: 'token.revoke', subject });
+        await recordAudit(tx, { actor: null, action: 'token.revoke', subject });
         return revoked;
       }),
     );

@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connect, serverOptions } from '../remote.js';
+import { connectClient, serverOptions } from '../remote.js';
 import { readOptions } from './options.js';
 import { usersOf } from './user.js';
 
@@ -21,23 +21,23 @@ export const userInvite: Command = {
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 0, max: 1 });
     const role = roleOf(values.role);
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const [email] = positionals;
-    const made = await client.post('/v1/invitations', {
+    const createdInvitation = await client.post('/v1/invitations', {
       role,
       ...(email !== undefined && { email }),
       ...(values.hours !== undefined && { expires_in_hours: values.hours }),
     });
-    const expires = String(made['expires_at']);
+    const expires = String(createdInvitation['expires_at']);
     terminal.note(
       `Send this link to ${email ?? 'who is invited'}; it works once, until ${expires}:`,
     );
-    terminal.out(String(made['link']));
+    terminal.out(String(createdInvitation['link']));
     return 0;
   },
 };
 
-/** `strandlake user role`. */
+/** The command `strandlake user role`. */
 export const userRole: Command = {
   name: 'user role',
   usage: `user role <email> admin|member ${server}`,
@@ -46,14 +46,14 @@ export const userRole: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [email = '', wanted = ''] = positionals;
     const role = roleOf(wanted);
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     await client.patch(await userPath(client, email, true), { role });
     terminal.note(`${email} is ${role}.`);
     return 0;
   },
 };
 
-/** `strandlake user restore`. */
+/** The command `strandlake user restore`. */
 export const userRestore: Command = {
   name: 'user restore',
   usage: `user restore <email> ${server}`,
@@ -61,7 +61,7 @@ export const userRestore: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     await client.patch(await userPath(client, email, false), { is_active: true });
     terminal.note(`${email} is active again, with their tokens, permissions and groups.`);
     return 0;

@@ -2,14 +2,14 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
-import { audit } from '../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../engine/catalog/audit-log.js';
 import { removeUser, userSubject } from '../../engine/catalog/change-user.js';
 import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, type Run, UsageError } from '../command.js';
 import { existingFolder, runningServer, withData } from '../data.js';
-import { connectUnlessFolder, originOf, rowsOf, serverOptions, show } from '../remote.js';
+import { connectUnlessFolder, originOf, rowsOf, serverOptions, showRows } from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
@@ -29,14 +29,14 @@ export const userAdd: Command = {
     const role = roles.find((name) => name === values.role);
     if (!role) throw new UsageError(`--role must be one of ${roles.join(', ')}`);
     const folder = await existingFolder(values.data, env);
-    const created = await withData(folder, ({ catalog, key }) =>
+    const createdUser = await withData(folder, ({ catalog, key }) =>
       catalog.transaction(async (tx) => {
         const domain = values.account ?? (await firstDomain(tx));
         const token = { name: 'first token' };
         return createUser(tx, { email: positionals[0] ?? '', domain, role, token }, key);
       }),
     );
-    const { user, account, token } = created;
+    const { user, account, token } = createdUser;
     terminal.note(`User ${user.email} (${user.role}) of ${account.domain}. The token, shown once:`);
     terminal.out(token?.secret ?? '');
     return 0;
@@ -59,7 +59,7 @@ export const userPassword: Command = {
       if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
       await catalog.transaction(async (tx) => {
         await tx.passwords.set(user.id, hash);
-        await audit(tx, { actor: null, action: 'password.set', subject: userSubject(user) });
+        await recordAudit(tx, { actor: null, action: 'password.set', subject: userSubject(user) });
       });
     });
     terminal.note(`The password of ${email} is set.`);
@@ -77,8 +77,8 @@ export const userLoginLink: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const [email = ''] = positionals;
     const folder = await existingFolder(values.data, env);
-    const given = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
-    const origin = given ?? (await runningServer(folder));
+    const givenOrigin = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
+    const origin = givenOrigin ?? (await runningServer(folder));
     if (origin === undefined) {
       throw new UsageError('no server uses the folder; start it, or give its address with --url');
     }
@@ -95,7 +95,7 @@ export const userLoginLink: Command = {
 
 const serverOrFolder = { ...serverOptions, ...dataOption } as const;
 
-/** `strandlake user list`: those of the token's account through a server, all of a data folder. */
+/** `strandlake user list`: through a server, the users of the token's account; in a data folder, all users. */
 export const userList: Command = {
   name: 'user list',
   usage: 'user list [--url <url>] [--token <token>]  or  user list --data <folder>',
@@ -105,7 +105,7 @@ export const userList: Command = {
     const client = await connectUnlessFolder(values, env);
     const users = client ? await usersOf(client) : await usersIn(values.data, env);
     for (const { isActive, ...user } of users) {
-      show(terminal, { ...user, state: isActive ? 'active' : 'removed' });
+      showRows(terminal, { ...user, state: isActive ? 'active' : 'removed' });
     }
     return 0;
   },
@@ -136,7 +136,7 @@ export const userRemove: Command = {
   },
 };
 
-/** A user as it is listed. */
+/** A user in the list. */
 interface ListedUser {
   readonly id: number;
   readonly email: string;

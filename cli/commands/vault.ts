@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connect, placeAt, rowsOf, serverOptions, show } from '../remote.js';
+import { connectClient, placeAt, rowsOf, serverOptions, showRows } from '../remote.js';
 import { groupNamed } from './group.js';
 import { readOptions } from './options.js';
 
@@ -18,12 +18,12 @@ export const vaultShare: Command = {
     if (!names.includes(permission)) {
       throw new UsageError(`the permission must be one of ${names.join(', ')}, not ${permission}`);
     }
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const path = await permissionsPath(client, vault);
     const key = isAddress(holder)
       ? { email: holder }
       : { group_id: (await groupNamed(client, holder))['id'] };
-    show(terminal, rowOf(await client.put(path, { ...key, permission })));
+    showRows(terminal, rowOf(await client.put(path, { ...key, permission })));
     return 0;
   },
 };
@@ -36,11 +36,11 @@ export const vaultUnshare: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [vault = '', holder = ''] = positionals;
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const path = await permissionsPath(client, vault);
-    const wanted = holder.toLowerCase();
+    const holderName = holder.toLowerCase();
     const granted = (await rowsOf(client, path)).find(
-      (row) => rowOf(row).holder.toLowerCase() === wanted,
+      (row) => rowOf(row).holder.toLowerCase() === holderName,
     );
     if (granted === undefined) {
       throw new AppError('not-found', `${holder} has no permission on ${vault}`);
@@ -59,7 +59,7 @@ export const vaultTransfer: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [vault = '', email = ''] = positionals;
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const [user] = await rowsOf(client, `/v1/users?email=${encodeURIComponent(email)}`);
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
     const { vaultId } = await placeAt(client, vault);
@@ -76,9 +76,9 @@ export const vaultPermissions: Command = {
   help: 'lists the permissions that users and groups were given on a vault',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const path = await permissionsPath(client, positionals[0] ?? '');
-    for (const row of await rowsOf(client, path)) show(terminal, rowOf(row));
+    for (const row of await rowsOf(client, path)) showRows(terminal, rowOf(row));
     return 0;
   },
 };

@@ -1,10 +1,10 @@
 import { invalid } from '../core/errors.js';
 import { permissionOn, principalOf } from './access.js';
-import { audit, type AuditSubject } from './audit-log.js';
+import { recordAudit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { createUser, type CreatedUser } from './create-user.js';
 import { statusOf, type InvitationRow } from './invitations.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import { shareVault } from './share-vault.js';
 
 /** What somebody who accepts an invitation sends. */
@@ -39,7 +39,7 @@ export async function acceptInvitation(
       'code',
       'There is no such invitation, or it was used, revoked or has expired; ask for another one.',
     );
-  const created = await createUser(
+  const createdUser = await createUser(
     tx,
     {
       ...names,
@@ -51,13 +51,13 @@ export async function acceptInvitation(
     },
     key,
   );
-  const { user } = created;
+  const { user } = createdUser;
   for (const id of invitation.groupIds) {
     const group = await tx.groups.get(id);
     if (group === undefined || !(await tx.groups.addMember(id, user.id))) continue;
     const subject = { type: 'group', id, name: group.name, accountId: group.accountId } as const;
     const details = { user_id: user.id, email: user.email };
-    await audit(tx, { actor: inviter.user, action: 'group.add_member', subject, details });
+    await recordAudit(tx, { actor: inviter.user, action: 'group.add_member', subject, details });
   }
   for (const { vaultId, permission } of invitation.vaultPermissions) {
     const vault = await tx.vaults.get(vaultId);
@@ -65,13 +65,13 @@ export async function acceptInvitation(
     await shareVault(tx, inviter.user, vault, { userId: user.id }, permission);
   }
   await tx.invitations.accept(invitation.id, user.id);
-  await audit(tx, {
+  await recordAudit(tx, {
     actor: user,
     action: 'invitation.accept',
     subject: invitationSubject(invitation),
     details: { user_id: user.id, email: user.email },
   });
-  return created;
+  return createdUser;
 }
 
 function addressOf({ email }: InvitationRow, given: string | undefined): string {
@@ -79,6 +79,6 @@ function addressOf({ email }: InvitationRow, given: string | undefined): string 
     if (given !== undefined) return given;
     throw invalid('email', 'This invitation is to no particular address: give yours.');
   }
-  if (given === undefined || fold(given) === fold(email)) return email;
+  if (given === undefined || foldName(given) === foldName(email)) return email;
   throw invalid('email', `This invitation is for another address than ${given.slice(0, 100)}.`);
 }

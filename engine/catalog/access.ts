@@ -34,7 +34,7 @@ export interface Principal {
 }
 
 /** The resources that access is checked for, with their row types. */
-export interface Kinds {
+export interface AccessRows {
   readonly vault: VaultRow;
   readonly object: ObjectRow;
   readonly dataset: DatasetRow;
@@ -57,7 +57,7 @@ export interface Kinds {
   readonly token: TokenRow;
   readonly application: ApplicationRow;
 }
-export type AccessKind = keyof Kinds;
+export type AccessKind = keyof AccessRows;
 
 /** The principal in the form that list filters take. */
 export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
@@ -90,13 +90,13 @@ export async function permissionOn(
  * Throws `not-found` if the resource is missing or the user may not read it, and `forbidden` if they may read but not change it or
  * their token has the scope read.
  */
-export async function require<K extends AccessKind>(
+export async function requirePermission<K extends AccessKind>(
   tables: Tables,
   principal: Principal,
   kind: K,
   id: number,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   const found = await finders[kind](tables, id);
   if (found === undefined) throw notFound();
   if ('owned' in found) {
@@ -116,10 +116,10 @@ export async function require<K extends AccessKind>(
   const permission = await permissionOn(tables, principal, found.vaultId);
   if (permission === null) throw notFound();
   requireScope(principal, level);
-  const held = permissionLevels[permission];
+  const heldLevel = permissionLevels[permission];
   // Choice: a user who can read a dataset may export and verify it, may cancel and delete their own exports, and cancel their own verifications.
   const isOwn = found.startedBy === principal.user.id;
-  if (Math.max(held, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
+  if (Math.max(heldLevel, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
     throw new AppError(
       'forbidden',
       `This needs ${level} permission on the vault; you have ${permission}.`,
@@ -155,7 +155,7 @@ export function requireUserItself(principal: Principal): void {
 /** A saved resource; users of every account may read it if it is public. */
 type PublicRow = OwnedRow & { readonly isPublic?: boolean };
 
-/** Access to a saved resource: the account may read it if it is shared, only its owner may change it. */
+/** Access to a saved resource: users of the account may read a shared one, only the owner may change it. */
 function requireOwner(principal: Principal, owned: PublicRow, level: Permission): void {
   const { user } = principal;
   const isOwner = owned.userId === user.id;
@@ -196,7 +196,7 @@ type Finder<R> = (
   id: number,
 ) => Promise<VaultResource<R> | OwnedResource<R> | AccountResource<R> | undefined>;
 
-const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
+const finders: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
   vault: async (tables, id) => {
     const row = await tables.vaults.get(id);
     return row && { row, vaultId: row.id };

@@ -2,7 +2,7 @@ import { invalid } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import { sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
@@ -31,7 +31,7 @@ export function accountTable(db: Database): AccountTable {
   const cache = new RowCache<number, AccountRow>(db);
   const byDomain = async (domain: string): Promise<AccountRow | undefined> => {
     const row = await db.get(
-      sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${fold(domain)}`,
+      sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${foldName(domain)}`,
     );
     return row && accounts.parse(row);
   };
@@ -55,7 +55,7 @@ export function accountTable(db: Database): AccountTable {
         name: name ?? domain,
         createdAt: Date.now(),
       };
-      await db.run(accounts.insert({ ...row, domainKey: fold(domain) }));
+      await db.run(accounts.insert({ ...row, domainKey: foldName(domain) }));
       return row;
     },
   };

@@ -6,16 +6,16 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { hashSecret } from './secrets.js';
-import { contains, sql } from './sql.js';
+import { containsText, sql } from './sql.js';
 import { table } from './table.js';
 import type { TokenRow } from './tokens.js';
 
 /** An OAuth2 client. Its id, as text, is the client identifier (RFC 6749, section 2.2). */
 export interface ApplicationRow extends SavedResourceRow {
   readonly name: string;
-  /** Whether it can keep a secret (RFC 6749, section 2.1). */
+  /** Whether the application can keep a secret (RFC 6749, section 2.1). */
   readonly clientType: 'confidential' | 'public';
-  /** Separated by single spaces. */
+  /** The redirection URIs, separated by single spaces. */
   readonly redirectUris: string;
   /** The most that it may be granted. */
   readonly scopes: TokenRow['scope'];
@@ -23,7 +23,7 @@ export interface ApplicationRow extends SavedResourceRow {
   readonly helpUrl: string | null;
   readonly sourceUrl: string | null;
   readonly tags: readonly string[];
-  /** Users of every account may see and authorize it, not only those of its own. */
+  /** Whether users of every account may see and authorize the application, not only those of its own account. */
   readonly isPublic: boolean;
   /** Grows with every replacement of the secret. */
   readonly secretVersion: number;
@@ -47,7 +47,7 @@ const applications = table<ApplicationRow>(
   {},
 );
 
-/** Statements over applications. Their grants, and the tokens of these, are deleted with them. */
+/** Statements over applications. Deleting an application also deletes its grants and their tokens. */
 export function applicationTable(db: Database): SavedResourceTable<ApplicationRow> {
   const from = sql`applications`;
   return savedResourceTable(db, applications, 'application', {
@@ -59,8 +59,8 @@ export function applicationTable(db: Database): SavedResourceTable<ApplicationRo
       ...(text === undefined
         ? []
         : [
-            sql`(${contains(sql`applications.name`, text)}
-              OR ${contains(sql`coalesce(applications.description, '')`, text)})`,
+            sql`(${containsText(sql`applications.name`, text)}
+              OR ${containsText(sql`coalesce(applications.description, '')`, text)})`,
           ]),
       ...(isPublic === undefined ? [] : [sql`applications.is_public = ${isPublic}`]),
       ...(tags ?? []).map(

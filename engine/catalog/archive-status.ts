@@ -3,7 +3,7 @@ import { datasetTable, type DatasetRow } from './datasets.js';
 import { sql } from './sql.js';
 import { archiveKinds, type ArchiveKind, type TaskRow, type TaskStatus } from './task-row.js';
 
-/** What a status of a task makes of its dataset. */
+/** The effect of a task's status on its dataset. */
 interface ArchiveEffect {
   readonly availability: DatasetRow['availability'];
   /** Whether the dataset has its storage class of before again. */
@@ -11,21 +11,22 @@ interface ArchiveEffect {
 }
 
 /** A queued snapshot changes nothing: the dataset answers queries until it begins. */
-const changes: Readonly<Record<ArchiveKind, Partial<Readonly<Record<TaskStatus, ArchiveEffect>>>>> =
-  {
-    snapshot: {
-      queued: { availability: 'available' },
-      running: { availability: 'unavailable' },
-      completed: { availability: 'archived' },
-      failed: { availability: 'available', isUndone: true },
-      canceled: { availability: 'available', isUndone: true },
-    },
-    restore: {
-      completed: { availability: 'available' },
-      failed: { availability: 'archived', isUndone: true },
-      canceled: { availability: 'archived', isUndone: true },
-    },
-  };
+const archiveEffects: Readonly<
+  Record<ArchiveKind, Partial<Readonly<Record<TaskStatus, ArchiveEffect>>>>
+> = {
+  snapshot: {
+    queued: { availability: 'available' },
+    running: { availability: 'unavailable' },
+    completed: { availability: 'archived' },
+    failed: { availability: 'available', isUndone: true },
+    canceled: { availability: 'available', isUndone: true },
+  },
+  restore: {
+    completed: { availability: 'available' },
+    failed: { availability: 'archived', isUndone: true },
+    canceled: { availability: 'archived', isUndone: true },
+  },
+};
 
 /**
  * Gives the dataset of a snapshot or restore the availability that belongs to the new status of its task, in the transaction that changes
@@ -37,14 +38,14 @@ export async function changeAvailability(
   to: TaskStatus,
 ): Promise<void> {
   const archiveKind = archiveKinds.find((one) => one === kind);
-  const change = archiveKind && changes[archiveKind][to];
+  const change = archiveKind && archiveEffects[archiveKind][to];
   if (change === undefined || targetObjectId === null) return;
   const row =
     archiveKind === 'snapshot'
       ? await tx.get(sql`SELECT previous_class FROM snapshots WHERE id = ${resourceId}`)
       : await tx.get(sql`SELECT previous_class FROM restores WHERE id = ${resourceId}`);
   const { availability, isUndone = false } = change;
-  // A snapshot that has not begun has changed no availability, and a damaged dataset keeps its own.
+  // A snapshot that has not begun has not changed the availability, and a damaged dataset stays damaged.
   const hasBegun = !isUndone || archiveKind === 'restore' || status === 'running';
   await datasetTable(tx).update(targetObjectId, {
     ...(hasBegun && { availability }),

@@ -12,7 +12,7 @@ import { insertTask } from './task-status.js';
 export interface ArchiveRow extends JobRow {
   /** The storage class that the dataset gets. */
   readonly storageClass: string;
-  /** The one that it has again if the task fails or is canceled. */
+  /** The storage class that the dataset returns to if the task fails or is canceled. */
   readonly previousClass: string;
   /** The last version in the archive; this and the following are null until the archive is written. */
   readonly logVersion: number | null;
@@ -21,7 +21,7 @@ export interface ArchiveRow extends JobRow {
   readonly checksum: string | null;
 }
 
-/** What is known of an archive once it is written. */
+/** The properties of an archive that are known once it is written. */
 export type ArchivePatch = Pick<ArchiveRow, 'logVersion' | 'bytes' | 'checksum'>;
 
 /** A snapshot or restore to create. */
@@ -35,7 +35,7 @@ export interface NewArchiveJob {
 /** Snapshots or restores. Their statuses follow those of their tasks, and with them the availability of the dataset. */
 export interface ArchiveTable {
   get(id: number): Promise<ArchiveRow | undefined>;
-  /** Newest first. */
+  /** Lists the tasks, newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<ArchiveRow>>;
   /** The last one of a dataset that has completed. */
   completed(datasetId: number): Promise<ArchiveRow | undefined>;

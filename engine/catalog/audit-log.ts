@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { all, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 import type { UserRow } from './users.js';
 
@@ -38,7 +38,7 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
-/** What a change was made to. Its name is kept, because it may be deleted later. */
+/** The resource that was changed. Its name is kept, because the resource may be deleted later. */
 export interface AuditSubject {
   readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token' | 'application' | 'dataset';
   readonly id: number;
@@ -52,7 +52,7 @@ export interface AuditEntry {
   readonly actor: Pick<UserRow, 'id'> | null;
   readonly action: AuditAction;
   readonly subject: AuditSubject;
-  /** What was changed, as JSON with the keys of the interface; never a secret. */
+  /** The changes, as JSON with the keys of the interface; never a secret. */
   readonly details?: JsonObject;
 }
 
@@ -71,21 +71,21 @@ export interface AuditRow {
 export interface AuditFilter {
   readonly accountId: number;
   readonly actions?: readonly AuditAction[];
-  /** Who made the change. */
+  /** The users who made the changes. */
   readonly actorIds?: readonly number[];
   readonly subjectType?: string;
   readonly subjectId?: number;
   /** Changes at this time or later. */
   readonly since?: Millis;
-  /** Changes before this time. */
+  /** Only changes before this time. */
   readonly until?: Millis;
-  /** Entries with smaller ids. */
+  /** Only entries with smaller ids. */
   readonly beforeId?: number;
 }
 
 /** The audit log. Entries are only added. */
 export interface AuditLogTable {
-  /** Newest first. */
+  /** Lists the entries, newest first. */
   list(filter: AuditFilter, page: Page): Promise<Listed<AuditRow>>;
   add(entry: Omit<AuditRow, 'id' | 'createdAt'>): Promise<void>;
 }
@@ -115,7 +115,7 @@ export function auditLogTable(db: Database): AuditLogTable {
         entries,
         {
           from: sql`audit_log`,
-          where: all(conditions(filter)),
+          where: allOf(auditConditions(filter)),
           orderBy: sql`audit_log.id DESC`,
         },
         page,
@@ -128,7 +128,7 @@ export function auditLogTable(db: Database): AuditLogTable {
 }
 
 /** Records a change in the audit log, in the transaction that makes it. */
-export async function audit(
+export async function recordAudit(
   tx: { readonly auditLog: AuditLogTable },
   { actor, action, subject, details = {} }: AuditEntry,
 ): Promise<void> {
@@ -154,7 +154,7 @@ export function differences<R extends object>(
   return Object.fromEntries(keys.map((key) => [names[key], detail(key)]));
 }
 
-function conditions(filter: AuditFilter): Sql[] {
+function auditConditions(filter: AuditFilter): Sql[] {
   const { actions, actorIds, subjectType, subjectId, since, until, beforeId } = filter;
   const clauses = [sql`audit_log.account_id = ${filter.accountId}`];
   if (actions) clauses.push(isOneOf(sql`audit_log.action`, actions));

@@ -28,7 +28,7 @@ const beacons = table<Omit<BeaconRow, 'isShared'>>(
 
 /** Statements over beacons. */
 export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
-  // A beacon has no column of its own for sharing: its set's is read.
+  // Whether a beacon is shared is stored with its set, not with the beacon.
   const codec = {
     ...beacons,
     columns: sql`${beacons.columns}, beacon_sets.is_shared AS "isShared"`,

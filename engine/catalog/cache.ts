@@ -23,8 +23,8 @@ export class RowCache<K, V> {
       this.#entries.clear();
       this.#version = version;
     }
-    const known = this.#entries.get(key);
-    if (known !== undefined) return known;
+    const cachedRow = this.#entries.get(key);
+    if (cachedRow !== undefined) return cachedRow;
     const row = await read(); // at least as new as `version`; if newer, the next call sees the new version and clears
     if (row === undefined || version !== this.#version) return row;
     if (this.#entries.size >= this.#maxEntries) this.#entries.clear();

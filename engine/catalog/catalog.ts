@@ -28,13 +28,13 @@ import { groupTable, type GroupTable } from './groups.js';
 import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { invitationTable, type InvitationTable } from './invitations.js';
-import { migrate, migrations, schemaVersion } from './migrations.js';
+import { migrateSchema, migrations, schemaVersion } from './migrations.js';
 import { multipartUploadTable, type MultipartUploadTable } from './multipart-uploads.js';
 import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import { passwordTable, type PasswordTable } from './passwords.js';
 import type { Viewer } from './permission.js';
-import { publish, type Publication } from './publish.js';
+import { publishVersion, type Publication } from './publish.js';
 import { templateTable, type TemplateRow } from './templates.js';
 import { savedQueryTable, type SavedQueryRow } from './saved-queries.js';
 import type { SavedResourceTable } from './saved-resource.js';
@@ -119,7 +119,7 @@ export async function openCatalog(
 ): Promise<Catalog> {
   if (file === ':memory:') {
     const db = new SqliteDatabase(file);
-    await migrate(db);
+    await migrateSchema(db);
     return catalogOf(db, null);
   }
   await requireNoOrphanedData(file);
@@ -139,7 +139,7 @@ export async function openCatalog(
     const db = new SqliteDatabase(file, user === 'reader');
     try {
       await requireIntact(db, file);
-      if (lock !== null && user !== 'reader') await migrate(db);
+      if (lock !== null && user !== 'reader') await migrateSchema(db);
       else await requireCurrentSchema(db, file);
       return catalogOf(db, lock);
     } catch (error) {
@@ -206,7 +206,7 @@ function tablesOf(db: Database): Tables {
     search: searchTable(db),
     nextId: () => nextLargeId(db),
     isIssued: (id) => isIssued(db, id),
-    publish: (publication) => publish(db, publication),
+    publish: (publication) => publishVersion(db, publication),
   };
 }
 

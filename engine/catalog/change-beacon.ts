@@ -1,4 +1,4 @@
-import { audit } from './audit-log.js';
+import { recordAudit } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import type { GlobalBeaconRow, Granularity } from './global-beacons.js';
 import type { UserRow } from './users.js';
@@ -42,7 +42,7 @@ async function recordChange(
   const object = await tx.objects.get(datasetId);
   const vault = object && (await tx.vaults.get(object.vaultId));
   if (vault === undefined) return; // deleted meanwhile, and the beacon with it
-  await audit(tx, {
+  await recordAudit(tx, {
     actor,
     action: 'beacon.change',
     subject: {

@@ -1,9 +1,9 @@
 import { AppError, invalid, notFound } from '../core/errors.js';
-import { audit, differences, type AuditSubject } from './audit-log.js';
+import { recordAudit, differences, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import type { UserRow } from './users.js';
 
-/** What administrators change about a user. */
+/** The properties of a user that administrators may change. */
 export type UserPatch = Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>;
 
 /** A user as the subject of an entry of the audit log. */
@@ -36,17 +36,21 @@ export async function changeUser(
   if (!isActive && user.isActive && actor?.id === id) {
     throw new AppError('conflict', 'You cannot remove yourself; another administrator can.');
   }
-  const changed = (await tx.users.update(id, patch)) ?? user;
+  const changedUser = (await tx.users.update(id, patch)) ?? user;
   const subject = userSubject(user);
   if (isActive !== user.isActive) {
-    await audit(tx, { actor, action: isActive ? 'user.reactivate' : 'user.deactivate', subject });
+    await recordAudit(tx, {
+      actor,
+      action: isActive ? 'user.reactivate' : 'user.deactivate',
+      subject,
+    });
   }
   const names = { firstName: 'first_name', lastName: 'last_name', role: 'role' } as const;
-  const details = differences(user, changed, names);
+  const details = differences(user, changedUser, names);
   if (Object.keys(details).length > 0) {
-    await audit(tx, { actor, action: 'user.update', subject, details });
+    await recordAudit(tx, { actor, action: 'user.update', subject, details });
   }
-  return changed;
+  return changedUser;
 }
 
 /**

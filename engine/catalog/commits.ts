@@ -26,9 +26,9 @@ export interface CommitRow extends JobRow {
 
 /** The version of a dataset that `as_of` names, in the form of answers. */
 export interface AsOf {
-  /** Null before the first commit. */
+  /** The newest commit; null before the first. */
   readonly commit_id: number | null;
-  /** Its version in the log; -1 before the first commit. */
+  /** The version in the log; -1 before the first commit. */
   readonly version: number;
 }
 
@@ -57,7 +57,7 @@ export const commits = table<CommitRow>(
 /** Commits. Only `publish` creates them. */
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
-  /** Newest first. */
+  /** Lists the commits, newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<CommitRow>>;
   /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
@@ -113,16 +113,16 @@ export function commitTable(db: Database): CommitTable {
       return rows.map((row) => commits.parse(row));
     },
     lastAt: async (datasetId, time) => {
-      let below = Number.MAX_SAFE_INTEGER;
+      let belowVersion = Number.MAX_SAFE_INTEGER;
       for (;;) {
-        // No commit completes before it is created; those that completed after `time` all the same are passed over.
+        // A commit completes after it is created, so only commits created until `time` are read; those completed later are skipped.
         const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
           WHERE dataset_id = ${datasetId} AND status = 'completed' AND created_at <= ${time}
-            AND log_version < ${below} ORDER BY log_version DESC LIMIT 10`);
+            AND log_version < ${belowVersion} ORDER BY log_version DESC LIMIT 10`);
         const page = rows.map((row) => commits.parse(row));
         const found = page.find((row) => completedAt(row) <= time);
         if (found !== undefined || page.length === 0) return found;
-        below = page.at(-1)!.logVersion;
+        belowVersion = page.at(-1)!.logVersion;
       }
     },
     deleted: async (datasetId) => {

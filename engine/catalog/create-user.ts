@@ -1,5 +1,5 @@
 import type { AccountRow } from './accounts.js';
-import { audit } from './audit-log.js';
+import { recordAudit } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { userSubject } from './change-user.js';
 import type { Role } from './permission.js';
@@ -39,22 +39,25 @@ export async function createUser(
   { email, domain, role, token, actor, ...names }: NewUser,
   key: Uint8Array,
 ): Promise<CreatedUser> {
-  const known = await tx.accounts.byDomain(domain);
-  const account = known ?? (await tx.accounts.create({ domain }));
-  const taken = await tx.users.byEmail(email);
-  const removed = taken?.isActive === false && taken.accountId === account.id ? taken : undefined;
+  const existingAccount = await tx.accounts.byDomain(domain);
+  const account = existingAccount ?? (await tx.accounts.create({ domain }));
+  const userWithEmail = await tx.users.byEmail(email);
+  const removedUser =
+    userWithEmail?.isActive === false && userWithEmail.accountId === account.id
+      ? userWithEmail
+      : undefined;
   const user =
-    removed === undefined
+    removedUser === undefined
       ? await tx.users.create({
           ...names,
           accountId: account.id,
           email,
-          role: known === undefined ? 'primary_owner' : (role ?? 'member'),
+          role: existingAccount === undefined ? 'primary_owner' : (role ?? 'member'),
         })
-      : await bringBack(tx, removed.id, { ...names, role: role ?? 'member' });
-  await audit(tx, {
+      : await bringBack(tx, removedUser.id, { ...names, role: role ?? 'member' });
+  await recordAudit(tx, {
     actor: actor ?? null,
-    action: removed === undefined ? 'user.create' : 'user.reactivate',
+    action: removedUser === undefined ? 'user.create' : 'user.reactivate',
     subject: userSubject(user),
     details: { role: user.role },
   });
@@ -67,9 +70,9 @@ export async function createUser(
       vaultType: 'user',
       description: 'Personal vault',
     }));
-  const created =
+  const createdToken =
     token === undefined ? null : await tx.tokens.create({ ...token, userId: user.id }, key);
-  return { account, user, vault, token: created };
+  return { account, user, vault, token: createdToken };
 }
 
 async function bringBack(

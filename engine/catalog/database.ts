@@ -261,7 +261,7 @@ class Connection {
   }
 
   rollback(): void {
-    // After some failures, such as a full disk, SQLite has already rolled back.
+    // After some errors, such as a full disk, SQLite has already rolled back.
     if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
   }
 
@@ -271,12 +271,12 @@ class Connection {
   }
 
   #prepare(text: string): StatementSync {
-    const known = this.#statements.get(text);
-    if (known !== undefined) return known;
+    const cachedStatement = this.#statements.get(text);
+    if (cachedStatement !== undefined) return cachedStatement;
     if (this.#statements.size >= cachedStatements) this.#statements.clear();
-    const prepared = this.#db.prepare(text);
-    if (text.length <= cachedLength) this.#statements.set(text, prepared);
-    return prepared;
+    const newStatement = this.#db.prepare(text);
+    if (text.length <= cachedLength) this.#statements.set(text, newStatement);
+    return newStatement;
   }
 }
 
@@ -332,13 +332,13 @@ export function acquireInstanceLock(catalogFile: string): InstanceLock | undefin
     if ((error as { errcode?: unknown }).errcode === 5) return undefined;
     throw new AppError('internal', `cannot lock ${catalogFile}.lock`, undefined, error);
   }
-  const held = db;
-  heldLocks.add(held);
+  const lockedDatabase = db;
+  heldLocks.add(lockedDatabase);
   return {
     release: () => {
-      held.exec('ROLLBACK');
-      held.close();
-      heldLocks.delete(held);
+      lockedDatabase.exec('ROLLBACK');
+      lockedDatabase.close();
+      heldLocks.delete(lockedDatabase);
     },
   };
 }

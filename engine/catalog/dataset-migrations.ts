@@ -81,7 +81,7 @@ const defaultPriority = 15; // after imports, which have 10, and before exports,
 /** Migrations. Their statuses follow those of their tasks. */
 export interface DatasetMigrationTable {
   get(id: number): Promise<DatasetMigrationRow | undefined>;
-  /** Newest first; the filter `datasetId` is the source. */
+  /** Lists the migrations, newest first; the filter `datasetId` is the source. */
   list(filter: JobFilter, page: Page): Promise<Listed<DatasetMigrationRow>>;
   /** Creates the migration and queues its task. */
   create(job: NewDatasetMigration): Promise<{ readonly row: DatasetMigrationRow; readonly task: TaskRow }>; // prettier-ignore

@@ -2,11 +2,11 @@ import type { GenomeBuild } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import type { ObjectRow } from './object-row.js';
 import { insertObject, type NewObject } from './objects.js';
 import { mayAccess } from './permission.js';
-import { all, endsWith, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, endsWith, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 /** The properties of a dataset beyond those of its object, which has the same id. */
@@ -35,7 +35,7 @@ export type DatasetPatch = Partial<Pick<DatasetRow, 'storageClass' | 'availabili
 export interface DatasetFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly vaultIds?: readonly number[];
-  /** The filename, ignoring case. */
+  /** The filename, in any letter case. */
   readonly name?: string;
   readonly tag?: string;
   readonly storageClass?: string;
@@ -43,7 +43,7 @@ export interface DatasetFilter extends AccessFilter {
   readonly beaconOf?: number;
 }
 
-/** How much datasets hold together. */
+/** Totals over all datasets. */
 export interface DatasetTotals {
   readonly datasets: number;
   readonly records: number;
@@ -53,9 +53,9 @@ export interface DatasetTotals {
 /** Datasets. Each belongs to the object with the same id and is deleted with it. */
 export interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
-  /** By path. */
+  /** Lists the datasets, ordered by path. */
   list(filter: DatasetFilter, page: Page): Promise<Listed<DatasetRow>>;
-  /** Also creates the object, whose filename gets a number if it is taken. */
+  /** Creates a dataset and its object, whose filename gets a number if it is taken. */
   create(
     dataset: NewDataset,
   ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
@@ -67,7 +67,7 @@ export interface DatasetTable {
   rewritten(id: number, version: number, bytesMore: number): Promise<void>;
   /** The log versions of all datasets, for the reconciliation at start. */
   logVersions(): Promise<readonly { readonly id: number; readonly logVersion: number }[]>;
-  /** How much all datasets hold; the bytes are those of their segments. */
+  /** Totals over all datasets; bytes are the size of their segments. */
   totals(): Promise<DatasetTotals>;
   /** Ids of deleted datasets whose files may still exist. */
   dropped(): Promise<readonly number[]>;
@@ -109,7 +109,7 @@ export function datasetTable(db: Database): DatasetTable {
         {
           from: sql`datasets JOIN objects ON objects.id = datasets.id
             JOIN vaults ON vaults.id = objects.vault_id`,
-          where: all(conditions(filter)),
+          where: allOf(datasetConditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id, objects.path_key, datasets.id`,
         },
         page,
@@ -171,12 +171,12 @@ export function datasetTable(db: Database): DatasetTable {
   };
 }
 
-function conditions(filter: DatasetFilter): Sql[] {
+function datasetConditions(filter: DatasetFilter): Sql[] {
   const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.ids) clauses.push(isOneOf(sql`datasets.id`, filter.ids));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.name !== undefined) {
-    clauses.push(endsWith(sql`objects.path_key`, `/${fold(filter.name)}`));
+    clauses.push(endsWith(sql`objects.path_key`, `/${foldName(filter.name)}`));
   }
   if (filter.tag !== undefined) {
     clauses.push(sql`EXISTS (SELECT 1 FROM object_tags

@@ -7,7 +7,7 @@ import { activeStatuses } from './task-row.js';
 export interface Deletion {
   readonly objectIds: readonly number[];
   readonly datasetIds: readonly number[];
-  /** Every version of every file. */
+  /** All versions of all deleted files. */
   readonly files: readonly { readonly objectId: number; readonly revision: number }[];
   readonly exports: readonly { readonly id: number; readonly filename: string | null }[];
   readonly imports: readonly number[];

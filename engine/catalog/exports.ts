@@ -28,7 +28,7 @@ export interface ExportRow extends JobRow {
   /** The version that the request names; null: the newest when the export runs. */
   readonly asOf: AsOf | null;
   readonly expiresAt: Millis | null;
-  /** Where the records come from, and what tells the file; null until it is written, and for exports of earlier releases. */
+  /** The origin of the records and what identifies the file; null until the file is written, and for exports of earlier releases. */
   readonly provenance: JsonObject | null;
 }
 
@@ -99,7 +99,7 @@ const defaultPriority = 20; // between imports and commits, as their tasks have 
 /** Exports. Their statuses follow those of their tasks. */
 export interface ExportTable {
   get(id: number): Promise<ExportRow | undefined>;
-  /** Newest first. */
+  /** Lists the exports, newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<ExportRow>>;
   /** Creates the export and queues its task. */
   create(job: NewExport): Promise<{ readonly row: ExportRow; readonly task: TaskRow }>;

@@ -6,7 +6,7 @@ import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { all, sql, type Sql } from './sql.js';
+import { allOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 export interface FieldRow extends DatasetField {
@@ -46,7 +46,7 @@ export interface FieldTable {
   get(id: number): Promise<FieldRow | undefined>;
   /** Ordered by `ordering`, fields without one last, then by name. */
   list(filter: FieldFilter, page: Page): Promise<Listed<FieldRow>>;
-  /** All fields of one dataset in the same order. */
+  /** All fields of one dataset, in the order of `list`. */
   all(datasetId: number): Promise<readonly FieldRow[]>;
   /** Creates a field of a user; throws if its name is not allowed or taken. */
   create(field: NewFieldRow): Promise<FieldRow>;
@@ -89,7 +89,7 @@ const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.
 
 /** Statements over fields. */
 export function fieldTable(db: Database): FieldTable {
-  // Every query needs the fields; reading them anew took a third of its time outside the engine.
+  // Every query needs the fields; reading them from the database took a third of its time outside the engine.
   const cache = new RowCache<number, readonly FieldRow[]>(db, 200);
   const get = async (id: number): Promise<FieldRow | undefined> => {
     const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);
@@ -125,8 +125,8 @@ export function fieldTable(db: Database): FieldTable {
     patch: FieldPatch,
     now = Date.now(),
   ): Promise<FieldRow | undefined> => {
-    const declared = patch.isValid !== true && isTyped(patch) && { isDeclared: true };
-    const change = fields.update(id, { ...declared, ...patch, updatedAt: now });
+    const declaredPatch = patch.isValid !== true && isTyped(patch) && { isDeclared: true };
+    const change = fields.update(id, { ...declaredPatch, ...patch, updatedAt: now });
     if (change !== undefined) await db.run(change);
     return get(id);
   };
@@ -140,7 +140,7 @@ export function fieldTable(db: Database): FieldTable {
         {
           from: sql`fields JOIN objects ON objects.id = fields.dataset_id
             JOIN vaults ON vaults.id = objects.vault_id`,
-          where: all(conditions(filter)),
+          where: allOf(fieldConditions(filter)),
           orderBy,
         },
         page,
@@ -158,10 +158,10 @@ export function fieldTable(db: Database): FieldTable {
       db.atomic(async (tx) => {
         const fault = fieldNameFault(field.name);
         if (fault !== null) throw invalid('name', fault);
-        const taken = await tx.get(
+        const fieldWithName = await tx.get(
           sql`SELECT id FROM fields WHERE dataset_id = ${field.datasetId} AND name = ${field.name}`,
         );
-        if (taken !== undefined) {
+        if (fieldWithName !== undefined) {
           throw invalid('name', `A field named ${JSON.stringify(field.name)} exists already.`);
         }
         const row = await fieldTable(tx).createInternal(field);
@@ -177,10 +177,10 @@ export function fieldTable(db: Database): FieldTable {
         return fieldTable(tx).update(id, patch);
       }),
     delete: async (id) => {
-      const used = await db.get(sql`SELECT datasets.id FROM datasets
+      const usingDataset = await db.get(sql`SELECT datasets.id FROM datasets
         JOIN fields ON fields.dataset_id = datasets.id
         WHERE fields.id = ${id} AND datasets.log_version >= 0`);
-      if (used !== undefined) {
+      if (usingDataset !== undefined) {
         throw new AppError('invalid', 'A field can be deleted only while its dataset is empty.');
       }
       await db.run(sql`DELETE FROM fields WHERE id = ${id}`);
@@ -213,7 +213,7 @@ function checkEdit(field: FieldRow, patch: FieldPatch): void {
   }
 }
 
-function conditions(filter: FieldFilter): Sql[] {
+function fieldConditions(filter: FieldFilter): Sql[] {
   const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.datasetId !== undefined) clauses.push(sql`fields.dataset_id = ${filter.datasetId}`);
   if (filter.name !== undefined) clauses.push(sql`fields.name = ${filter.name}`);

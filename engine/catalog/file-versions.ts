@@ -20,7 +20,7 @@ export interface FileVersionRow {
   readonly availability: 'unverified' | 'available';
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
-  /** When the version was deleted; null unless it is. Its content is kept for some days. */
+  /** When the version was deleted; null if it is not. The content of a deleted version is kept for some days. */
   readonly deletedAt: Millis | null;
 }
 
@@ -41,11 +41,11 @@ export interface FileContent {
 /** The versions of files. */
 export interface FileVersionTable {
   get(objectId: number, revision: number): Promise<FileVersionRow | undefined>;
-  /** Newest first; deleted ones only if they are asked for. */
+  /** Lists the versions, newest first; deleted versions only on request. */
   list(filter: FileVersionFilter, page: Page): Promise<Listed<FileVersionRow>>;
-  /** The numbers of versions of these files, without deleted ones. */
+  /** The number of versions of each file, without deleted ones. */
   counts(objectIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
-  /** All versions of all files whose content is stored, deleted ones too. */
+  /** All versions of all files whose content is stored, including deleted versions. */
   stored(): Promise<readonly FileVersionRow[]>;
   /** Announces another version of a file. */
   announce(object: ObjectRow, version: NewFileVersion): Promise<FileVersionRow>;
@@ -135,7 +135,7 @@ export function fileVersionTable(db: Database): FileVersionTable {
         const before = object.revision;
         if (addsVersion || before === 0 || before > content.revision) return undefined;
         if (await keepsVersions(tx, object.vaultId)) return undefined;
-        return (await replace(tx, object.id, before)) ? before : undefined;
+        return (await replaceVersion(tx, object.id, before)) ? before : undefined;
       }),
     setDeleted: (version, isDeleted) =>
       db.atomic(async (tx) => {
@@ -150,10 +150,11 @@ export function fileVersionTable(db: Database): FileVersionTable {
       }),
     forgetDeleted: (before) =>
       db.atomic(async (tx) => {
-        const unused = sql`deleted_at < ${before} AND NOT ${isRead}`;
-        const forgotten = await fileVersionsWhere(tx, unused);
-        if (forgotten.length > 0) await tx.run(sql`DELETE FROM file_versions WHERE ${unused}`);
-        return forgotten;
+        const unusedVersion = sql`deleted_at < ${before} AND NOT ${isRead}`;
+        const forgottenVersions = await fileVersionsWhere(tx, unusedVersion);
+        if (forgottenVersions.length > 0)
+          await tx.run(sql`DELETE FROM file_versions WHERE ${unusedVersion}`);
+        return forgottenVersions;
       }),
   };
 }
@@ -181,8 +182,10 @@ export async function describeVersion(
   { id, revision }: ObjectRow,
   mimetype: string | null,
 ): Promise<void> {
-  const shown = { objectId: id, revision: Math.max(revision, 1) };
-  await tx.run(sql`UPDATE file_versions SET mimetype = ${mimetype} WHERE ${isVersion(shown)}`);
+  const shownVersion = { objectId: id, revision: Math.max(revision, 1) };
+  await tx.run(
+    sql`UPDATE file_versions SET mimetype = ${mimetype} WHERE ${isVersion(shownVersion)}`,
+  );
 }
 
 /** Whether a vault keeps what a new content of a file replaces. Choice: `versioning: suspended` acts like `disabled`: existing versions of files stay, and uploads add none. */
@@ -197,7 +200,7 @@ async function fileVersionsWhere(db: Database, where: Sql): Promise<readonly Fil
   return rows.map((row) => versions.parse(row));
 }
 
-/** True for a version with which an import was created that is not at its end. */
+/** True for a version that an unfinished import reads. */
 const isRead = sql`EXISTS (SELECT 1 FROM import_files JOIN imports ON imports.id = import_files.import_id
   WHERE import_files.object_id = file_versions.object_id AND import_files.revision = file_versions.revision
     AND imports.status IN ('pending', 'queued', 'running'))`;
@@ -242,24 +245,25 @@ async function settleCurrent(
  *
  * Choice: where no versions are kept, a content that is replaced while an import that was created with it is waiting or running stays as a deleted version.
  */
-async function replace(tx: Database, objectId: number, revision: number): Promise<boolean> {
+async function replaceVersion(tx: Database, objectId: number, revision: number): Promise<boolean> {
   const version = { objectId, revision };
-  const removed = await tx.run(
+  const removedCount = await tx.run(
     sql`DELETE FROM file_versions WHERE ${isVersion(version)} AND NOT ${isRead}`,
   );
-  if (removed > 0) return true;
+  if (removedCount > 0) return true;
   const now = Date.now();
   await tx.run(sql`UPDATE file_versions SET deleted_at = ${now}, updated_at = ${now} WHERE ${isVersion(version)}`); // prettier-ignore
   return false;
 }
 
 async function requireContent(tx: Database, { objectId, revision }: FileVersionRow): Promise<void> {
-  const left = await tx.get(sql`SELECT COUNT(*) AS versions,
+  const rowsLeft = await tx.get(sql`SELECT COUNT(*) AS versions,
       COALESCE(SUM(availability = 'available'), 0) AS stored
     FROM file_versions WHERE object_id = ${objectId} AND deleted_at IS NULL`);
   const had = await tx.get(sql`SELECT revision FROM objects WHERE id = ${objectId}`);
   const hasContent = had?.['revision'] !== 0;
-  if ((left!['versions'] as number) > 0 && (!hasContent || (left!['stored'] as number) > 0)) return;
+  if ((rowsLeft!['versions'] as number) > 0 && (!hasContent || (rowsLeft!['stored'] as number) > 0))
+    return;
   throw new AppError(
     'conflict',
     `Version ${revision} is the last ${hasContent ? 'with content ' : ''}of the file: delete the file instead.`,

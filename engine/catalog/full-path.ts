@@ -16,18 +16,18 @@ export interface FullPath {
 export function parseFullPath(text: string): FullPath | undefined {
   const slash = text.indexOf('/');
   const head = slash === -1 ? text : text.slice(0, slash);
-  const rest = slash === -1 ? '' : text.slice(slash);
+  const restOfText = slash === -1 ? '' : text.slice(slash);
   const parts = head.split(':');
   if (parts.length > 1 && parts.at(-1) === '') parts.pop(); // the colon before the path
   const [first = '', second, ...more] = parts.map((part, i) => (i < 2 ? part.trim() : part));
   if (first === '~') {
     const inPath = second === undefined ? [] : [second, ...more];
-    return { domain: null, vault: null, path: normalizePath(inPath.join(':') + rest) };
+    return { domain: null, vault: null, path: normalizePath(inPath.join(':') + restOfText) };
   }
   if (first === '' || second === '') return undefined;
-  if (second === undefined) return { domain: null, vault: first, path: normalizePath(rest) };
+  if (second === undefined) return { domain: null, vault: first, path: normalizePath(restOfText) };
   const vault = second === '~' ? null : second;
-  return { domain: first, vault, path: normalizePath(more.join(':') + rest) };
+  return { domain: first, vault, path: normalizePath(more.join(':') + restOfText) };
 }
 
 /** The path with one leading slash, no trailing slash and no empty components; the root is `/`. */

@@ -7,9 +7,9 @@ type PatternElement =
  * The matcher simulates a nondeterministic automaton, so its time is at most text length times pattern length (threats Q3).
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
-  const steps = parse(pattern);
+  const steps = parsePattern(pattern);
   return (text) => {
-    let active = closure(steps, new Set([0]));
+    let active = stepClosure(steps, new Set([0]));
     for (const char of text) {
       const next = new Set<number>();
       for (const at of active) {
@@ -23,7 +23,7 @@ export function compileGlob(pattern: string): (text: string) => boolean {
         }
       }
       if (next.size === 0) return false;
-      active = closure(steps, next);
+      active = stepClosure(steps, next);
     }
     return active.has(steps.length);
   };
@@ -40,7 +40,7 @@ export function literalPrefix(pattern: string): string {
   return at.length === 0 ? pattern : pattern.slice(0, Math.min(...at));
 }
 
-function parse(pattern: string): readonly PatternElement[] {
+function parsePattern(pattern: string): readonly PatternElement[] {
   const steps: PatternElement[] = [];
   for (const char of pattern) {
     const last = steps.at(-1);
@@ -54,7 +54,7 @@ function parse(pattern: string): readonly PatternElement[] {
 }
 
 /** The epsilon closure: a star may match nothing, so the position after it is active too. */
-function closure(steps: readonly PatternElement[], positions: Set<number>): Set<number> {
+function stepClosure(steps: readonly PatternElement[], positions: Set<number>): Set<number> {
   for (const at of positions) {
     const kind = steps[at]?.kind;
     if (kind === 'many' || kind === 'any') positions.add(at + 1);

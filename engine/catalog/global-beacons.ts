@@ -3,7 +3,7 @@ import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** How much a dataset shows in the GA4GH beacon of its account, least first: nothing, whether there are matches, how many, or the records. */
+/** What the GA4GH beacon of an account shows of a dataset, in ascending order: nothing, whether there are matches, their number, or the records. */
 export const granularities = ['none', 'boolean', 'count', 'record'] as const;
 export type Granularity = (typeof granularities)[number];
 
@@ -53,13 +53,13 @@ const globalBeacons = table<GlobalBeaconRow>(
 
 /** Statements over global beacons. */
 export function globalBeaconTable(db: Database): GlobalBeaconTable {
-  const of: GlobalBeaconTable['of'] = async (datasetIds) => {
+  const ofDatasets: GlobalBeaconTable['of'] = async (datasetIds) => {
     const rows = await db.all(sql`SELECT ${globalBeacons.columns} FROM global_beacons
       WHERE ${isOneOf(sql`global_beacons.dataset_id`, datasetIds)}`);
     return new Map(rows.map(globalBeacons.parse).map((row) => [row.datasetId, row]));
   };
   return {
-    of,
+    of: ofDatasets,
     all: async () => {
       const rows = await db.all(
         sql`SELECT dataset_id AS "datasetId" FROM global_beacons ORDER BY dataset_id`,
@@ -68,11 +68,12 @@ export function globalBeaconTable(db: Database): GlobalBeaconTable {
     },
     enable: (datasetId, userId, granularity) =>
       db.atomic(async (tx) => {
-        const known = (await globalBeaconTable(tx).of([datasetId])).get(datasetId);
-        if (known !== undefined) {
-          const row = { ...known, granularity: granularity ?? known.granularity };
-          const change = globalBeacons.update(known.id, { granularity: row.granularity });
-          if (change !== undefined && row.granularity !== known.granularity) await tx.run(change);
+        const knownBeacon = (await globalBeaconTable(tx).of([datasetId])).get(datasetId);
+        if (knownBeacon !== undefined) {
+          const row = { ...knownBeacon, granularity: granularity ?? knownBeacon.granularity };
+          const change = globalBeacons.update(knownBeacon.id, { granularity: row.granularity });
+          if (change !== undefined && row.granularity !== knownBeacon.granularity)
+            await tx.run(change);
           return row;
         }
         const id = await nextSmallId(tx, 'global beacon');
@@ -88,9 +89,9 @@ export function globalBeaconTable(db: Database): GlobalBeaconTable {
       }),
     disable: (datasetId) =>
       db.atomic(async (tx) => {
-        const known = (await globalBeaconTable(tx).of([datasetId])).get(datasetId);
+        const knownBeacon = (await globalBeaconTable(tx).of([datasetId])).get(datasetId);
         await tx.run(sql`DELETE FROM global_beacons WHERE dataset_id = ${datasetId}`);
-        return known;
+        return knownBeacon;
       }),
   };
 }

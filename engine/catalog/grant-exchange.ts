@@ -46,19 +46,19 @@ export async function exchangeCode(
 ): Promise<IssuedTokens | ExchangeRefusal> {
   const grant = await tx.grants.byCode(code, key);
   if (grant?.applicationId !== application.id) {
-    return refusal('The code is unknown, or was issued to another application.');
+    return refuseExchange('The code is unknown, or was issued to another application.');
   }
   if (grant.codeUsedAt !== null) {
     await tx.grants.revoke(grant.id);
-    return refusal('The code was used before; what it was exchanged for is revoked.');
+    return refuseExchange('The code was used before; what it was exchanged for is revoked.');
   }
-  if (grant.expiresAt <= now) return refusal('The code has expired.');
+  if (grant.expiresAt <= now) return refuseExchange('The code has expired.');
   if (grant.redirectUri !== redirectUri) {
-    return refusal('redirect_uri is not the one of the authorization request.');
+    return refuseExchange('redirect_uri is not the one of the authorization request.');
   }
   const mistake = verifierMistake(grant, codeVerifier);
-  if (mistake !== undefined) return refusal(mistake);
-  return issue(tx, application, grant, grant.scope, key, now);
+  if (mistake !== undefined) return refuseExchange(mistake);
+  return issueTokens(tx, application, grant, grant.scope, key, now);
 }
 
 /**
@@ -74,27 +74,27 @@ export async function exchangeRefreshToken(
 ): Promise<IssuedTokens | ExchangeRefusal> {
   const found = await tx.grants.byRefreshToken(token, key);
   if (found?.grant.applicationId !== application.id) {
-    return refusal(
+    return refuseExchange(
       'The refresh token is unknown or revoked, or was issued to another application.',
     );
   }
   const { grant, isUsed } = found;
   if (isUsed) {
     await tx.grants.revoke(grant.id);
-    return refusal('The refresh token was used before; the grant is revoked.');
+    return refuseExchange('The refresh token was used before; the grant is revoked.');
   }
-  if (grant.expiresAt <= now) return refusal('The refresh token has expired.');
+  if (grant.expiresAt <= now) return refuseExchange('The refresh token has expired.');
   if (scope !== undefined && !isWithin(scope, grant.scope)) {
     return { error: 'invalid_scope', reason: `Only the scope ${grant.scope} was granted.` };
   }
-  const wanted = scope ?? grant.scope;
-  if (!isWithin(wanted, application.scopes)) {
+  const wantedScope = scope ?? grant.scope;
+  if (!isWithin(wantedScope, application.scopes)) {
     return {
       error: 'invalid_scope',
       reason: `The application may only have ${application.scopes}.`,
     };
   }
-  return issue(tx, application, grant, wanted, key, now);
+  return issueTokens(tx, application, grant, wantedScope, key, now);
 }
 
 /** Whether a scope allows no more than another. */
@@ -102,7 +102,7 @@ export function isWithin(scope: TokenRow['scope'], most: TokenRow['scope']): boo
   return scope === 'read' || most === 'read write';
 }
 
-async function issue(
+async function issueTokens(
   tx: Tables,
   application: ApplicationRow,
   { id: grantId, userId }: GrantRow,
@@ -110,7 +110,7 @@ async function issue(
   key: Uint8Array,
   now: number,
 ): Promise<IssuedTokens | ExchangeRefusal> {
-  if ((await principalOf(tx, userId)) === undefined) return refusal('The user was removed.');
+  if ((await principalOf(tx, userId)) === undefined) return refuseExchange('The user was removed.');
   const refreshToken = await tx.grants.nextRefreshToken(grantId, now + refreshTokenMs, key, now);
   const expiresAt = now + accessTokenMs;
   const token = { userId, grantId, name: application.name, scope, expiresAt };
@@ -118,7 +118,7 @@ async function issue(
   return { accessToken: secret, refreshToken, expiresIn: accessTokenMs / 1000, scope };
 }
 
-/** What is wrong with the verifier of a code (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for one without a challenge). */
+/** The error of a code verifier (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for a code without a challenge). */
 function verifierMistake(
   { codeChallenge }: GrantRow,
   verifier: string | undefined,
@@ -136,6 +136,6 @@ function verifierMistake(
     : 'code_verifier does not belong to the code_challenge.';
 }
 
-function refusal(reason: string): ExchangeRefusal {
+function refuseExchange(reason: string): ExchangeRefusal {
   return { error: 'invalid_grant', reason };
 }

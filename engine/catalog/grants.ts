@@ -19,7 +19,7 @@ export interface GrantRow {
   readonly codeChallenge: string | null;
   readonly codeUsedAt: Millis | null;
   readonly createdAt: Millis;
-  /** The end of the code; after its exchange, that of the refresh token. */
+  /** When the code expires; after its exchange, when the refresh token expires. */
   readonly expiresAt: Millis;
 }
 
@@ -71,9 +71,9 @@ export function grantTable(db: Database): GrantTable {
         const code = randomSecret(40);
         const codeHash = hashSecret('authorization code', code, key);
         const id = await nextSmallId(tx, 'grant');
-        const times = { codeUsedAt: null, createdAt: now, expiresAt: now + codeMs };
+        const grantTimes = { codeUsedAt: null, createdAt: now, expiresAt: now + codeMs };
         await tx.run(sql`DELETE FROM grants WHERE expires_at <= ${now}`);
-        await tx.run(grants.insert({ ...grant, ...times, id, codeHash }));
+        await tx.run(grants.insert({ ...grant, ...grantTimes, id, codeHash }));
         return code;
       }),
     byCode: async (code, key) => {

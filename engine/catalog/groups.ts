@@ -3,9 +3,9 @@ import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { checkName, fold } from './names.js';
+import { checkName, foldName } from './names.js';
 import { mayAccess, permissionOfLevel, type Permission, type Viewer } from './permission.js';
-import { all, contains, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, containsText, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 /** A group of users of one account. */
@@ -24,11 +24,11 @@ export type GroupPatch = Partial<Pick<GroupRow, 'name' | 'description'>>;
 export interface GroupFilter {
   readonly accountId: number;
   readonly ids?: readonly number[];
-  /** The whole name, in any case. */
+  /** The whole name, in any letter case. */
   readonly name?: string;
-  /** Contained in the name. */
+  /** A text that the name contains. */
   readonly query?: string;
-  /** Groups that have this member. */
+  /** Only groups with this member. */
   readonly userId?: number;
 }
 
@@ -43,7 +43,7 @@ export interface GroupCounts {
 export interface GroupTable {
   get(id: number): Promise<GroupRow | undefined>;
   byName(accountId: number, name: string): Promise<GroupRow | undefined>;
-  /** Ordered by name. */
+  /** Lists the groups, ordered by name. */
   list(filter: GroupFilter, page: Page): Promise<Listed<GroupRow>>;
   create(group: NewGroup): Promise<GroupRow>;
   update(id: number, patch: GroupPatch): Promise<GroupRow | undefined>;
@@ -73,13 +73,16 @@ const groups = table<GroupRow, { nameKey: string }>(
 
 /** Statements over groups. */
 export function groupTable(db: Database): GroupTable {
-  const one = async (where: Sql): Promise<GroupRow | undefined> => {
+  const groupWhere = async (where: Sql): Promise<GroupRow | undefined> => {
     const row = await db.get(sql`SELECT ${groups.columns} FROM user_groups WHERE ${where}`);
     return row && groups.parse(row);
   };
-  const get = (id: number): Promise<GroupRow | undefined> => one(sql`user_groups.id = ${id}`);
+  const get = (id: number): Promise<GroupRow | undefined> =>
+    groupWhere(sql`user_groups.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<GroupRow | undefined> =>
-    one(sql`user_groups.account_id = ${accountId} AND user_groups.name_key = ${fold(name)}`);
+    groupWhere(
+      sql`user_groups.account_id = ${accountId} AND user_groups.name_key = ${foldName(name)}`,
+    );
   return {
     get,
     byName,
@@ -89,7 +92,7 @@ export function groupTable(db: Database): GroupTable {
         groups,
         {
           from: sql`user_groups`,
-          where: all(conditions(filter)),
+          where: allOf(groupConditions(filter)),
           orderBy: sql`user_groups.name_key, user_groups.id`,
         },
         page,
@@ -106,7 +109,7 @@ export function groupTable(db: Database): GroupTable {
           createdAt: now,
           updatedAt: now,
         };
-        await tx.run(groups.insert({ ...row, nameKey: fold(row.name) }));
+        await tx.run(groups.insert({ ...row, nameKey: foldName(row.name) }));
         await recordCreated(tx, row.id);
         return row;
       }),
@@ -116,7 +119,7 @@ export function groupTable(db: Database): GroupTable {
         if (before === undefined) return undefined;
         const { name } = patch;
         if (name !== undefined) await requireFreeName(tx, before.accountId, name, id);
-        const nameKey = name === undefined ? {} : { nameKey: fold(name) };
+        const nameKey = name === undefined ? {} : { nameKey: foldName(name) };
         await tx.run(groups.update(id, { ...patch, ...nameKey, updatedAt: Date.now() })!);
         return groupTable(tx).get(id);
       }),
@@ -129,10 +132,10 @@ export function groupTable(db: Database): GroupTable {
       return added > 0;
     },
     removeMember: async (id, userId) => {
-      const removed = await db.run(
+      const removedCount = await db.run(
         sql`DELETE FROM group_members WHERE group_id = ${id} AND user_id = ${userId}`,
       );
-      return removed > 0;
+      return removedCount > 0;
     },
     counts: async (ids, viewer) => {
       const rows = await db.all(sql`SELECT user_groups.id AS id,
@@ -167,12 +170,12 @@ export function groupTable(db: Database): GroupTable {
   };
 }
 
-function conditions(filter: GroupFilter): Sql[] {
+function groupConditions(filter: GroupFilter): Sql[] {
   const clauses = [sql`user_groups.account_id = ${filter.accountId}`];
   if (filter.ids) clauses.push(isOneOf(sql`user_groups.id`, filter.ids));
-  if (filter.name !== undefined) clauses.push(sql`user_groups.name_key = ${fold(filter.name)}`);
+  if (filter.name !== undefined) clauses.push(sql`user_groups.name_key = ${foldName(filter.name)}`);
   if (filter.query !== undefined)
-    clauses.push(contains(sql`user_groups.name_key`, fold(filter.query)));
+    clauses.push(containsText(sql`user_groups.name_key`, foldName(filter.query)));
   if (filter.userId !== undefined) {
     clauses.push(sql`EXISTS (SELECT 1 FROM group_members
       WHERE group_members.group_id = user_groups.id AND group_members.user_id = ${filter.userId})`);
@@ -188,7 +191,7 @@ async function requireFreeName(
   ownId: number | null,
 ): Promise<void> {
   checkName('name', name);
-  const other = await groupTable(tx).byName(accountId, name);
-  if (other === undefined || other.id === ownId) return;
-  throw invalid('name', `A group named ${JSON.stringify(other.name)} exists already.`);
+  const groupWithName = await groupTable(tx).byName(accountId, name);
+  if (groupWithName === undefined || groupWithName.id === ownId) return;
+  throw invalid('name', `A group named ${JSON.stringify(groupWithName.name)} exists already.`);
 }

@@ -59,19 +59,20 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
       db.atomic(async (tx) => {
         const { userId, key, operation, hash, owner } = request;
         await idempotencyKeyTable(tx).sweep(now);
-        const known = await tx.get(sql`SELECT operation, hash, owner, made_id
+        const knownRequest = await tx.get(sql`SELECT operation, hash, owner, made_id
           FROM request_keys WHERE user_id = ${userId} AND request_key = ${key}`);
-        if (known === undefined) {
+        if (knownRequest === undefined) {
           await tx.run(sql`INSERT INTO request_keys
             (user_id, request_key, operation, hash, owner, made_id, created_at)
             VALUES (${userId}, ${key}, ${operation}, ${hash}, ${owner}, NULL, ${now})`);
           return { kind: 'new' };
         }
-        if (known['operation'] !== operation || known['hash'] !== hash) return { kind: 'mismatch' };
-        const id = known['made_id'] as number | null;
+        if (knownRequest['operation'] !== operation || knownRequest['hash'] !== hash)
+          return { kind: 'mismatch' };
+        const id = knownRequest['made_id'] as number | null;
         if (id !== null) return { kind: 'replay', id };
-        if (known['owner'] === owner) return { kind: 'busy' };
-        // Its process died before the create was committed: resource and key are written in one transaction.
+        if (knownRequest['owner'] === owner) return { kind: 'busy' };
+        // The process died before the create was committed, because resource and key are written in one transaction.
         await tx.run(sql`UPDATE request_keys SET owner = ${owner}
           WHERE user_id = ${userId} AND request_key = ${key}`);
         return { kind: 'new' };

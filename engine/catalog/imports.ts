@@ -72,7 +72,7 @@ export interface NewImport {
   readonly title?: string;
   readonly description?: string | null;
   readonly objectId?: number | null;
-  /** The files of the manifest. */
+  /** The ids of the files in the manifest. */
   readonly files?: readonly number[];
   readonly manifest?: JsonObject;
   readonly commitMode?: ImportRow['commitMode'];
@@ -92,7 +92,7 @@ export interface NewImport {
   readonly taskDescription?: string;
 }
 
-/** A change of an import. `metadata` replaces the keys of the user; those of the server are left out of it, and stay. */
+/** A change of an import. `metadata` replaces the user's keys; keys of the server are ignored in it and stay. */
 export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'metadata' | 'tags'>>;
 
 /** The keys of an import's metadata that the server sets. */
@@ -103,7 +103,7 @@ const defaultPriority = 10; // seen on the original service (contract 15.1)
 /** Imports. Their statuses follow those of their tasks. */
 export interface ImportTable {
   get(id: number): Promise<ImportRow | undefined>;
-  /** Newest first. */
+  /** Lists the imports, newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<ImportRow>>;
   /** Creates the import and queues its task. */
   create(job: NewImport): Promise<{ readonly row: ImportRow; readonly task: TaskRow }>;
@@ -175,17 +175,17 @@ export function importTable(db: Database): ImportTable {
       return row?.['revision'] as number | undefined;
     },
     update: (id, patch) =>
-      // One transaction: the task of the import may set keys of the server meanwhile.
+      // A transaction, because the task of the import may set keys of the server at the same time.
       db.atomic(async (tx) => {
         const row = await get(id, tx);
         if (row === undefined) return undefined;
         const tags = patch.tags && cleanTags(patch.tags);
         const metadata = patch.metadata && {
-          ...entries(row.metadata, (key) => serverMetadata.includes(key)),
-          ...entries(patch.metadata, (key) => !serverMetadata.includes(key)),
+          ...selectEntries(row.metadata, (key) => serverMetadata.includes(key)),
+          ...selectEntries(patch.metadata, (key) => !serverMetadata.includes(key)),
         };
-        const changed = { ...patch, ...(tags && { tags }), ...(metadata && { metadata }) };
-        await tx.run(imports.update(id, { ...changed, updatedAt: Date.now() })!);
+        const changedFields = { ...patch, ...(tags && { tags }), ...(metadata && { metadata }) };
+        await tx.run(imports.update(id, { ...changedFields, updatedAt: Date.now() })!);
         return get(id, tx);
       }),
     delete: async (id) => {
@@ -197,7 +197,7 @@ export function importTable(db: Database): ImportTable {
   };
 }
 
-/** Keeps the present versions of files for an import, which reads these however the files change meanwhile. */
+/** Pins the present versions of files for an import, which reads these however the files change. */
 async function keepFiles(tx: Database, id: number, files: readonly number[]): Promise<void> {
   for (const objectId of new Set(files)) {
     await tx.run(sql`INSERT INTO import_files (import_id, object_id, revision)
@@ -206,6 +206,6 @@ async function keepFiles(tx: Database, id: number, files: readonly number[]): Pr
 }
 
 /** The entries of an object whose keys are wanted. */
-function entries(object: JsonObject, isWanted: (key: string) => boolean): JsonObject {
+function selectEntries(object: JsonObject, isWanted: (key: string) => boolean): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => isWanted(key)));
 }

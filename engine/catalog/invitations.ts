@@ -2,13 +2,13 @@ import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import type { Permission } from './permission.js';
 import { hashSecret, randomSecret } from './secrets.js';
-import { all, sql, type Sql } from './sql.js';
+import { allOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** Characters of a code. */
+/** The length of a code in characters. */
 const codeLength = 30;
 
 /** A permission on a vault that whoever accepts an invitation gets. */
@@ -45,7 +45,7 @@ export type InvitationStatus = 'open' | 'accepted' | 'revoked' | 'expired';
 export interface InvitationFilter {
   readonly accountId: number;
   readonly status?: InvitationStatus;
-  /** In any case. */
+  /** The e-mail address, in any letter case. */
   readonly email?: string;
 }
 
@@ -54,7 +54,7 @@ export interface InvitationTable {
   get(id: number): Promise<InvitationRow | undefined>;
   /** The invitation with this code, in any state. */
   byCode(code: string, key: Uint8Array): Promise<InvitationRow | undefined>;
-  /** Newest first. */
+  /** Lists the invitations, newest first. */
   list(filter: InvitationFilter, page: Page): Promise<Listed<InvitationRow>>;
   /** Creates an invitation; an open one to the same address is revoked. */
   create(
@@ -93,20 +93,21 @@ export function statusOf(row: InvitationRow, now = Date.now()): InvitationStatus
 
 /** Statements over invitations. */
 export function invitationTable(db: Database): InvitationTable {
-  const one = async (where: Sql): Promise<InvitationRow | undefined> => {
+  const invitationWhere = async (where: Sql): Promise<InvitationRow | undefined> => {
     const row = await db.get(sql`SELECT ${invitations.columns} FROM invitations WHERE ${where}`);
     return row && invitations.parse(row);
   };
   return {
-    get: (id) => one(sql`invitations.id = ${id}`),
-    byCode: (code, key) => one(sql`invitations.hash = ${hashSecret('invitation', code, key)}`),
+    get: (id) => invitationWhere(sql`invitations.id = ${id}`),
+    byCode: (code, key) =>
+      invitationWhere(sql`invitations.hash = ${hashSecret('invitation', code, key)}`),
     list: (filter, page) =>
       listPage(
         db,
         invitations,
         {
           from: sql`invitations`,
-          where: all(conditions(filter)),
+          where: allOf(invitationConditions(filter)),
           orderBy: sql`invitations.id DESC`,
         },
         page,
@@ -114,7 +115,7 @@ export function invitationTable(db: Database): InvitationTable {
     create: (invitation, key) =>
       db.atomic(async (tx) => {
         const now = Date.now();
-        const emailKey = invitation.email === null ? null : fold(invitation.email);
+        const emailKey = invitation.email === null ? null : foldName(invitation.email);
         if (emailKey !== null) {
           await tx.run(sql`UPDATE invitations SET revoked_at = ${now}
             WHERE account_id = ${invitation.accountId} AND email_key = ${emailKey} AND ${isOpen(now)}`);
@@ -143,9 +144,9 @@ export function invitationTable(db: Database): InvitationTable {
   };
 }
 
-function conditions({ accountId, status, email }: InvitationFilter): Sql[] {
+function invitationConditions({ accountId, status, email }: InvitationFilter): Sql[] {
   const clauses = [sql`invitations.account_id = ${accountId}`];
-  if (email !== undefined) clauses.push(sql`invitations.email_key = ${fold(email)}`);
+  if (email !== undefined) clauses.push(sql`invitations.email_key = ${foldName(email)}`);
   const now = Date.now();
   const states: Readonly<Record<InvitationStatus, Sql>> = {
     open: isOpen(now),

@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { all, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis, type TableCodec } from './table.js';
 import type { JobResourceKind, TaskRow, TaskStatus } from './task-row.js';
 
@@ -81,7 +81,7 @@ export async function listJobs<R>(
   if (filter.userIds) clauses.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
   const from = sql`${jobs} JOIN objects ON objects.id = ${jobs}.dataset_id
     JOIN vaults ON vaults.id = objects.vault_id`;
-  return listPage(db, codec, { from, where: all(clauses), orderBy: sql`${jobs}.id DESC` }, page);
+  return listPage(db, codec, { from, where: allOf(clauses), orderBy: sql`${jobs}.id DESC` }, page);
 }
 
 /** The shared properties of a job that has just been created with its task. */

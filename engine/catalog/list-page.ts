@@ -9,7 +9,7 @@ export interface Page {
   readonly offset: number;
 }
 
-/** One page of a list; `total` is the number of all matches. */
+/** A page of a list; `total` is the number of all matches. */
 export interface Listed<R> {
   readonly rows: readonly R[];
   readonly total: number;
@@ -20,7 +20,7 @@ export interface AccessFilter {
   readonly viewer: Viewer | null;
 }
 
-/** All rows, for internal callers. */
+/** The page that contains all rows, for internal callers. */
 export const wholeList: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
 /** Reads one page of a table and counts all matches, both in the same state of the database. */
@@ -31,7 +31,7 @@ export async function listPage<R, X>(
   page: Page,
 ): Promise<Listed<R>> {
   const { from, where, orderBy } = source;
-  // Both statements start before either promise is awaited, so no write of ours comes between them.
+  // Both statements start before either promise is awaited, so no write of this process comes between them.
   const [count, rows] = await Promise.all([
     db.get(sql`SELECT COUNT(*) AS total FROM ${from} WHERE ${where}`),
     db.all(

@@ -22,18 +22,18 @@ import {
   importKeySchema,
 } from './schema.js';
 import { sharingSchema } from './sharing-schema.js';
-import { constant, sql } from './sql.js';
+import { constantSql, sql } from './sql.js';
 
 /** One step of the schema. A released step never changes. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
-  /** It replaces tables to which others refer. */
+  /** Whether the step replaces tables to which others refer. */
   readonly replacesTables?: boolean;
 }
 
-/** All steps in order; version n is the nth step. */
+/** The migrations in order; the schema has version n after the nth. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first release', statements: firstSchema },
   { version: 2, name: 'dry runs', statements: dryRunSchema },
@@ -85,14 +85,14 @@ export async function schemaVersion(db: Database, known = migrations): Promise<n
 }
 
 /** Migrates the schema to the newest version, each step in its own transaction. */
-export async function migrate(db: SqliteDatabase, known = migrations): Promise<void> {
+export async function migrateSchema(db: SqliteDatabase, known = migrations): Promise<void> {
   for (const step of known.slice(await schemaVersion(db, known))) {
     const apply = async (tx: Database): Promise<void> => {
       if (step.version === 1) {
         await tx.run(sql`CREATE TABLE schema_versions (
           version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`);
       }
-      for (const statement of step.statements) await tx.run(constant(statement));
+      for (const statement of step.statements) await tx.run(constantSql(statement));
       await tx.run(sql`INSERT INTO schema_versions (version, name, applied_at)
         VALUES (${step.version}, ${step.name}, ${Date.now()})`);
     };

@@ -6,10 +6,10 @@ import { table, type Millis } from './table.js';
 export interface MultipartUploadRow {
   /** The id of the file. */
   readonly id: number;
-  /** The number of the version. */
+  /** The number of the version of the file. */
   readonly revision: number;
   readonly uploadId: string;
-  /** Size of the version. */
+  /** The size of the version in bytes. */
   readonly bytes: number;
   /** Size of every part but the last. */
   readonly partBytes: number;
@@ -49,7 +49,7 @@ export const multipartUploadSchema: readonly string[] = [
 
 /** Uploads in parts. */
 export interface MultipartUploadTable {
-  /** The upload of a version. */
+  /** Returns the upload of a version. */
   get(objectId: number, revision: number): Promise<MultipartUploadRow | undefined>;
   /** The upload of a file that was begun last and is not complete. */
   open(objectId: number): Promise<MultipartUploadRow | undefined>;

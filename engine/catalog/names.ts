@@ -8,7 +8,7 @@ const controlCharacters = /[\u0000-\u001f\u007f]/;
  * The key by which names are compared: NFC and case-folded (contract 6.2, threats D1). Upper-casing and then lower-casing
  * approximates Unicode's case folding (ß equals SS, the three sigmas are equal).
  */
-export function fold(name: string): string {
+export function foldName(name: string): string {
   return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 
@@ -37,14 +37,14 @@ export function checkName(field: string, name: string): void {
   }
 }
 
-const compressed = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
-const plain = /^(.+)(\.[A-Za-z0-9]+)$/;
+const compressedName = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
+const plainName = /^(.+)(\.[A-Za-z0-9]+)$/;
 
 /**
  * Adds a number to a name, before its extension: `reads.vcf.gz` with 2 becomes `reads-2.vcf.gz`.
  * Choice: only files have extensions, and a compression suffix belongs to the one before it.
  */
 export function numberedName(name: string, number: number, isFile: boolean): string {
-  const parts = isFile ? (compressed.exec(name) ?? plain.exec(name)) : null;
+  const parts = isFile ? (compressedName.exec(name) ?? plainName.exec(name)) : null;
   return parts === null ? `${name}-${number}` : `${parts[1]}-${number}${parts[2]}`;
 }

@@ -3,7 +3,7 @@ import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { newStatus, statusColumns, type StatusRow } from './jobs.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { all, isOneOf, sql } from './sql.js';
+import { allOf, isOneOf, sql } from './sql.js';
 import { table } from './table.js';
 import type { TaskRow, TaskStatus } from './task-row.js';
 import { insertTask } from './task-status.js';
@@ -13,7 +13,7 @@ export interface ObjectCopyRow extends StatusRow {
   readonly accountId: number;
   readonly sourceVaultId: number;
   readonly targetVaultId: number;
-  /** Null: the whole vault. */
+  /** The object to copy; null for the whole vault. */
   readonly sourceObjectId: number | null;
   /** The folder that gets the copy; null: the root of the vault. */
   readonly targetObjectId: number | null;
@@ -69,7 +69,7 @@ export interface ObjectCopyFilter {
 /** Copies of objects. Their statuses follow those of their tasks. */
 export interface ObjectCopyTable {
   get(id: number): Promise<ObjectCopyRow | undefined>;
-  /** Newest first. */
+  /** Lists the copies, newest first. */
   list(filter: ObjectCopyFilter, page: Page): Promise<Listed<ObjectCopyRow>>;
   /** Creates the copy and queues its task. */
   create(copy: NewObjectCopy): Promise<{ readonly row: ObjectCopyRow; readonly task: TaskRow }>;
@@ -90,7 +90,7 @@ export function objectCopyTable(db: Database): ObjectCopyTable {
       if (statuses) clauses.push(isOneOf(sql`object_copies.status`, statuses));
       const query = {
         from: sql`object_copies`,
-        where: all(clauses),
+        where: allOf(clauses),
         orderBy: sql`object_copies.id DESC`,
       };
       return listPage(db, objectCopies, query, page);

@@ -2,21 +2,30 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
 import { mayAccess, type Viewer, type Permission } from './permission.js';
-import { all, contains, endsWith, isAmong, isOneOf, sql, startsWith, type Sql } from './sql.js';
+import {
+  allOf,
+  containsText,
+  endsWith,
+  isAmong,
+  isOneOf,
+  sql,
+  startsWith,
+  type Sql,
+} from './sql.js';
 import { isVaultOf } from './vaults.js';
 
 /** The list filters of contract 6.3. A null id means the root. */
 export interface ObjectFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Of these alone, which a search has found: any number of ids. */
+  /** Only objects with these ids, which a search has found; there may be any number of them. */
   readonly among?: readonly number[];
   readonly vaultIds?: readonly number[];
   readonly vaultName?: string;
-  /** Any form of a full path; the path after the vault is ignored. */
+  /** The vault, in any form of a full path; the part after the vault is ignored. */
   readonly vaultFullPath?: string;
   readonly parentId?: number | null;
   readonly filename?: string;
@@ -34,7 +43,7 @@ export interface ObjectFilter extends AccessFilter {
   readonly permission?: Permission;
 }
 
-const from = sql`objects JOIN vaults ON vaults.id = objects.vault_id`;
+const objectsWithVaults = sql`objects JOIN vaults ON vaults.id = objects.vault_id`;
 /** Choice: lists of objects are ordered by vault name and then by path, so that objects of one vault stay together. */
 const orderBy = sql`vaults.name_key, vaults.id, objects.path_key, objects.id`;
 
@@ -44,15 +53,16 @@ export async function listObjects(
   filter: ObjectFilter,
   page: Page,
 ): Promise<Listed<ObjectRow>> {
-  const clauses = conditions(filter);
+  const clauses = objectConditions(filter);
   const matchers = [regexMatcher(filter), globMatcher(filter, clauses)].filter(
     (one) => one !== null,
   );
-  const where = all(clauses);
-  if (matchers.length === 0) return listPage(db, objects, { from, where, orderBy }, page);
+  const where = allOf(clauses);
+  if (matchers.length === 0)
+    return listPage(db, objects, { from: objectsWithVaults, where, orderBy }, page);
   const ids = await matchingIds(db, where, matchers);
-  const shown = ids.slice(page.offset, page.offset + page.limit);
-  return { rows: await rowsInOrder(db, shown), total: ids.length };
+  const shownIds = ids.slice(page.offset, page.offset + page.limit);
+  return { rows: await rowsInOrder(db, shownIds), total: ids.length };
 }
 
 /** The columns that a matcher uses. */
@@ -75,7 +85,7 @@ async function matchingIds(
 ): Promise<readonly number[]> {
   const rows = await db.all(sql`SELECT objects.id AS id, objects.path AS path,
       objects.path_key AS "pathKey", vaults.name_key AS "vaultKey", accounts.domain_key AS "domainKey"
-    FROM ${from} JOIN accounts ON accounts.id = vaults.account_id
+    FROM ${objectsWithVaults} JOIN accounts ON accounts.id = vaults.account_id
     WHERE ${where} ORDER BY ${orderBy}`);
   const ids: number[] = [];
   for (let i = 0; i < rows.length; i++) {
@@ -121,39 +131,39 @@ function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectTest | null {
     path(candidate.pathKey);
 }
 
-function conditions(filter: ObjectFilter): Sql[] {
+function objectConditions(filter: ObjectFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`objects.id`, filter.ids));
   if (filter.among) clauses.push(isAmong(sql`objects.id`, filter.among));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.vaultName !== undefined) {
-    clauses.push(sql`vaults.name_key = ${fold(filter.vaultName)}`);
+    clauses.push(sql`vaults.name_key = ${foldName(filter.vaultName)}`);
   }
   if (filter.vaultFullPath !== undefined) {
     const path = parseFullPath(filter.vaultFullPath);
-    clauses.push(path === undefined || viewer === null ? never : isVaultOf(path, viewer));
+    clauses.push(path === undefined || viewer === null ? neverCondition : isVaultOf(path, viewer));
   }
   if (filter.parentId === null) clauses.push(sql`objects.parent_id IS NULL`);
   else if (filter.parentId !== undefined) clauses.push(sql`objects.parent_id = ${filter.parentId}`);
   if (filter.filename !== undefined) {
     // A path ends with the filename, and no filename contains the slash before it.
-    clauses.push(endsWith(sql`objects.path_key`, `/${fold(filter.filename)}`));
+    clauses.push(endsWith(sql`objects.path_key`, `/${foldName(filter.filename)}`));
   }
   if (filter.path !== undefined) {
-    clauses.push(sql`objects.path_key = ${fold(normalizePath(filter.path))}`);
+    clauses.push(sql`objects.path_key = ${foldName(normalizePath(filter.path))}`);
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);
-    if (path === undefined || viewer === null) clauses.push(never);
+    if (path === undefined || viewer === null) clauses.push(neverCondition);
     else {
-      clauses.push(isVaultOf(path, viewer), sql`objects.path_key = ${fold(path.path)}`);
+      clauses.push(isVaultOf(path, viewer), sql`objects.path_key = ${foldName(path.path)}`);
     }
   }
   if (filter.objectTypes) clauses.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
   if (filter.depth !== undefined) clauses.push(sql`objects.depth = ${filter.depth}`);
   if (filter.query !== undefined) {
-    clauses.push(contains(sql`objects.path_key`, fold(filter.query)));
+    clauses.push(containsText(sql`objects.path_key`, foldName(filter.query)));
   }
   clauses.push(...ancestorConditions(filter));
   if (filter.tag !== undefined) {
@@ -175,13 +185,13 @@ function ancestorConditions({ ancestorId, minDistance = 1 }: ObjectFilter): Sql[
   return [isBelow(ancestorId), sql`objects.depth - ${ancestorDepth} >= ${minDistance}`];
 }
 
-const never = sql`1 = 0`;
+const neverCondition = sql`1 = 0`;
 
 function isPersonalVault(viewer: Viewer | null): Sql {
-  if (viewer === null) return never;
+  if (viewer === null) return neverCondition;
   return sql`vaults.vault_type = 'user' AND vaults.user_id = ${viewer.userId}`;
 }
 
 function isOwnAccount(viewer: Viewer | null): Sql {
-  return viewer === null ? never : sql`vaults.account_id = ${viewer.accountId}`;
+  return viewer === null ? neverCondition : sql`vaults.account_id = ${viewer.accountId}`;
 }

@@ -4,7 +4,7 @@ import { table, type Millis } from './table.js';
 
 export type ObjectType = 'file' | 'folder' | 'dataset' | 'shortcut';
 
-/** What a shortcut leads to. It may have been deleted. */
+/** The target of a shortcut, which may have been deleted. */
 export type ShortcutTarget =
   | { readonly objectType: Exclude<ObjectType, 'shortcut'> | 'vault'; readonly id: number }
   | { readonly objectType: 'url'; readonly url: string };
@@ -13,7 +13,7 @@ export interface ObjectRow {
   readonly id: number;
   readonly vaultId: number;
   readonly parentId: number | null;
-  /** Root first, parent last. */
+  /** The ids of the ancestors, from the root to the parent. */
   readonly ancestorIds: readonly number[];
   readonly objectType: ObjectType;
   readonly filename: string;
@@ -25,7 +25,7 @@ export interface ObjectRow {
   readonly tags: readonly string[];
   readonly mimetype: string | null;
   readonly size: number | null;
-  /** Hexadecimal. */
+  /** The MD5 in hexadecimal. */
   readonly md5: string | null;
   /** The number of the file's current version; 0 before it has content. Always 0 for what is no file. */
   readonly revision: number;
@@ -33,7 +33,7 @@ export interface ObjectRow {
   readonly lastRevision: number;
   readonly availability: string | null;
   readonly documentsCount: number | null;
-  /** Of a shortcut, else null. */
+  /** The target of a shortcut; null for other objects. */
   readonly target: ShortcutTarget | null;
   readonly userId: number;
   readonly createdAt: Millis;
@@ -74,9 +74,9 @@ export const objects = table<ObjectRow, { pathKey: string }>(
  * True for the descendants of an object. It is a range of the index over `path_key`, because `0` is the character after `/`.
  */
 export function isBelow(id: number): Sql {
-  const above = (column: Sql): Sql =>
+  const columnAbove = (column: Sql): Sql =>
     sql`(SELECT ${column} FROM objects above WHERE above.id = ${id})`;
-  return sql`(objects.vault_id = ${above(sql`above.vault_id`)}
-    AND objects.path_key > ${above(sql`above.path_key || '/'`)}
-    AND objects.path_key < ${above(sql`above.path_key || '0'`)})`;
+  return sql`(objects.vault_id = ${columnAbove(sql`above.vault_id`)}
+    AND objects.path_key > ${columnAbove(sql`above.path_key || '/'`)}
+    AND objects.path_key < ${columnAbove(sql`above.path_key || '0'`)})`;
 }

@@ -14,7 +14,7 @@ import { namesOf, normalizePath } from './full-path.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import type { Listed, Page } from './list-page.js';
-import { checkFilename, fold, numberedName } from './names.js';
+import { checkFilename, foldName, numberedName } from './names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
 import {
   isBelow,
@@ -41,7 +41,7 @@ export interface NewObject {
   readonly mimetype?: string | null;
   readonly size?: number | null;
   readonly md5?: string | null;
-  /** Of a shortcut. */
+  /** The target, for a shortcut. */
   readonly target?: ShortcutTarget;
 }
 
@@ -67,7 +67,7 @@ export interface DescendantCounts {
 export interface ObjectTable {
   get(id: number): Promise<ObjectRow | undefined>;
   byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
-  /** Ordered by path. */
+  /** Lists the objects, ordered by path. */
   list(filter: ObjectFilter, page: Page): Promise<Listed<ObjectRow>>;
   create(object: NewObject): Promise<ObjectRow>;
   /** Creates a file; in a vault that keeps versions, a further version of the file that has the name. */
@@ -84,15 +84,15 @@ export interface ObjectTable {
 
 /** Statements over objects. */
 export function objectTable(db: Database): ObjectTable {
-  const one = async (where: Sql): Promise<ObjectRow | undefined> => {
+  const objectWhere = async (where: Sql): Promise<ObjectRow | undefined> => {
     const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);
     return row && objects.parse(row);
   };
   const cache = new RowCache<number, ObjectRow>(db);
   const get = (id: number): Promise<ObjectRow | undefined> =>
-    cache.get(id, () => one(sql`id = ${id}`));
+    cache.get(id, () => objectWhere(sql`id = ${id}`));
   const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
-    one(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
+    objectWhere(sql`vault_id = ${vaultId} AND path_key = ${foldName(normalizePath(path))}`);
 
   return {
     get,
@@ -113,7 +113,7 @@ export function objectTable(db: Database): ObjectTable {
         const before = await objectTable(tx).get(id);
         if (before === undefined) return undefined;
         const { filename, parentId, ...rest } = patch;
-        await relocate(tx, before, filename ?? before.filename, parentId);
+        await relocateObject(tx, before, filename ?? before.filename, parentId);
         const tags = rest.tags && cleanTags(rest.tags);
         const change = objects.update(id, {
           ...rest,
@@ -131,9 +131,12 @@ export function objectTable(db: Database): ObjectTable {
     },
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removed = await collectDeletion(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);
+        const removedObjects = await collectDeletion(
+          tx,
+          sql`(objects.id = ${id} OR ${isBelow(id)})`,
+        );
         await tx.run(sql`DELETE FROM objects WHERE id = ${id}`);
-        return removed;
+        return removedObjects;
       }),
     counts: async (ids) => {
       const counts = new Map<number, DescendantCounts>();
@@ -172,7 +175,7 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
     createdAt: now,
     updatedAt: now,
   };
-  await tx.run(objects.insert({ ...row, pathKey: fold(row.path) }));
+  await tx.run(objects.insert({ ...row, pathKey: foldName(row.path) }));
   await indexObjectTags(tx, row.id, row.tags);
   if (isFile) await insertVersion(tx, { ...row, objectId: row.id, revision: 1 });
   await recordCreated(tx, row.id);
@@ -271,11 +274,11 @@ async function freeName(
   for (let number = 0; ; number++) {
     const name =
       number === 0 ? wanted.filename : numberedName(wanted.filename, number, wanted.isFile);
-    const taken = await objectTable(tx).byPath(
+    const objectAtPath = await objectTable(tx).byPath(
       wanted.vaultId,
       `${wanted.parent?.path ?? ''}/${name}`,
     );
-    if (taken === undefined || taken.id === wanted.exceptId) return name;
+    if (objectAtPath === undefined || objectAtPath.id === wanted.exceptId) return name;
   }
 }
 
@@ -284,7 +287,7 @@ async function freeName(
  * the stored strings.
  * Choice: a name that is taken gets a number, as on creation.
  */
-async function relocate(
+async function relocateObject(
   tx: Database,
   object: ObjectRow,
   filename: string,
@@ -300,16 +303,18 @@ async function relocate(
   const isFile = object.objectType === 'file';
   const name = await freeName(tx, { vaultId, parent, filename, isFile, exceptId: id });
   const to = locationIn(parent, name);
-  await tx.run(objects.update(id, { filename: name, parentId, ...to, pathKey: fold(to.path) })!);
+  await tx.run(
+    objects.update(id, { filename: name, parentId, ...to, pathKey: foldName(to.path) })!,
+  );
   const oldIds = encodeIds([...object.ancestorIds, id]);
   const newIds = encodeIds([...to.ancestorIds, id]);
   await tx.run(sql`UPDATE objects SET
       path = ${to.path} || SUBSTR(path, LENGTH(${object.path}) + 1),
-      path_key = ${fold(to.path)} || SUBSTR(path_key, LENGTH(${fold(object.path)}) + 1),
+      path_key = ${foldName(to.path)} || SUBSTR(path_key, LENGTH(${foldName(object.path)}) + 1),
       ancestor_ids = ${newIds} || SUBSTR(ancestor_ids, LENGTH(${oldIds}) + 1),
       depth = depth + ${to.depth - object.depth}
     WHERE vault_id = ${vaultId}
-      AND path_key > ${`${fold(object.path)}/`} AND path_key < ${`${fold(object.path)}0`}`);
+      AND path_key > ${`${foldName(object.path)}/`} AND path_key < ${`${foldName(object.path)}0`}`);
 }
 
 async function countBelow(db: Database, id: number): Promise<DescendantCounts> {
@@ -319,6 +324,8 @@ async function countBelow(db: Database, id: number): Promise<DescendantCounts> {
   const children = direct!['children'] as number;
   const folders = direct!['folders'] as number;
   if (folders === 0) return { children, folders, descendants: children };
-  const below = await db.get(sql`SELECT COUNT(*) AS descendants FROM objects WHERE ${isBelow(id)}`);
-  return { children, folders, descendants: below!['descendants'] as number };
+  const descendantCount = await db.get(
+    sql`SELECT COUNT(*) AS descendants FROM objects WHERE ${isBelow(id)}`,
+  );
+  return { children, folders, descendants: descendantCount!['descendants'] as number };
 }

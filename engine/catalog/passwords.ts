@@ -47,7 +47,7 @@ export function passwordTable(db: Database): PasswordTable {
  * password that is too short or too long.
  */
 export async function hashPassword(password: string, field = 'password'): Promise<string> {
-  const characters = [...normalized(password)].length;
+  const characters = [...normalizePassword(password)].length;
   if (characters < leastCharacters || characters > mostCharacters) {
     throw invalid(
       field,
@@ -55,7 +55,7 @@ export async function hashPassword(password: string, field = 'password'): Promis
     );
   }
   const salt = randomBytes(saltBytes);
-  return phc(cost, salt, await derive(password, salt, cost));
+  return phcString(cost, salt, await deriveKey(password, salt, cost));
 }
 
 /**
@@ -63,34 +63,34 @@ export async function hashPassword(password: string, field = 'password'): Promis
  * exists (threat A9).
  */
 export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
-  const stored = hash ?? phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
+  const stored = hash ?? phcString(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
   const match = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$[\w+/]+$/.exec(stored);
   if (match === null) throw new Error('a stored password is no hash of scrypt');
   const [ln = 0, r = 0, p = 0] = match.slice(1, 4).map(Number);
   const salt = Buffer.from(match[4] ?? '', 'base64');
-  const derived = phc({ ln, r, p }, salt, await derive(password, salt, { ln, r, p }));
+  const derived = phcString({ ln, r, p }, salt, await deriveKey(password, salt, { ln, r, p }));
   return isSameSecret(derived, stored) && hash !== undefined;
 }
 
 /** NFKC, so that a password is the same from every keyboard (NIST SP 800-63B-4, section 3.1.1.2). */
-function normalized(password: string): string {
+function normalizePassword(password: string): string {
   return password.normalize('NFKC');
 }
 
-function derive(password: string, salt: Uint8Array, { ln, r, p }: ScryptCost): Promise<Buffer> {
+function deriveKey(password: string, salt: Uint8Array, { ln, r, p }: ScryptCost): Promise<Buffer> {
   const N = 2 ** ln;
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   return new Promise((resolve, reject) => {
-    scrypt(normalized(password), salt, hashBytes, options, (error, hash) =>
+    scrypt(normalizePassword(password), salt, hashBytes, options, (error, hash) =>
       error === null ? resolve(hash) : reject(error),
     );
   });
 }
 
-function phc({ ln, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
-  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
+function phcString({ ln, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpaddedBase64(salt)}$${unpaddedBase64(hash)}`;
 }
 
-function unpadded(bytes: Buffer): string {
+function unpaddedBase64(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '');
 }

@@ -3,7 +3,7 @@ import { budgets } from '../core/budgets.js';
 import { invalid } from '../core/errors.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { compileGlob, hasWildcard, literalPrefix } from './glob.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 
 /** Compiles a regular expression that is searched anywhere in a path, ignoring case, in linear time. Throws if it is unsupported. */
 export function compilePathRegex(field: string, pattern: string): (path: string) => boolean {
@@ -40,10 +40,10 @@ export function parseGlob(field: string, pattern: string, hasVault: boolean): Pa
   }
   const parsed = parseFullPath(pattern);
   if (parsed === undefined) throw invalid(field, 'A glob begins with a vault: vault:/folder/*.');
-  const vault = parsed.vault === null ? null : fold(parsed.vault);
+  const vault = parsed.vault === null ? null : foldName(parsed.vault);
   const domain =
     parsed.domain !== null
-      ? fold(parsed.domain)
+      ? foldName(parsed.domain)
       : vault !== null && hasWildcard(vault)
         ? null
         : undefined;
@@ -70,6 +70,6 @@ function isFullPath(pattern: string): boolean {
 }
 
 function foldedPath(path: string): Pick<PathGlob, 'path' | 'pathPrefix'> {
-  const folded = fold(normalizePath(path));
-  return { path: folded, pathPrefix: literalPrefix(folded) };
+  const foldedText = foldName(normalizePath(path));
+  return { path: foldedText, pathPrefix: literalPrefix(foldedText) };
 }

@@ -26,7 +26,7 @@ export interface Publication {
   readonly commitId: number;
   readonly logVersion: number;
   readonly mode: CommitRow['mode'];
-  /** On a rollback: the commit that it takes back, and who asked for it; `taskId` is 0 then. */
+  /** For a rollback: the commit that it undoes, and the user who requested it; `taskId` is 0 then. */
   readonly reverted?: { readonly commitId: number; readonly userId: number };
   readonly title: string;
   readonly recordsModified: number;
@@ -59,7 +59,7 @@ const commitPriority = 30; // seen on the original service (contract 15.1)
  * Makes a commit visible in the catalogue, in one transaction, after its log entry was written. It is idempotent, so a restart can
  * replay the log. The log is authoritative: an import that was canceled after its entry was written is completed.
  */
-export async function publish(db: Database, publication: Publication): Promise<void> {
+export async function publishVersion(db: Database, publication: Publication): Promise<void> {
   await db.atomic(async (tx) => {
     const dataset = await datasetTable(tx).get(publication.datasetId);
     if (dataset === undefined) throw notFound();
@@ -90,23 +90,23 @@ export async function publish(db: Database, publication: Publication): Promise<v
 async function publishFields(tx: Database, publication: Publication): Promise<ReadonlySet<string>> {
   const table = fieldTable(tx);
   const { datasetId, time } = publication;
-  const existing = await table.all(datasetId);
-  const byPath = new Map(existing.map((field) => [JSON.stringify(field.path), field]));
-  const declared = new Map(
-    existing.filter((field) => !field.isValid).map((field) => [field.name, field]),
+  const existingFields = await table.all(datasetId);
+  const byPath = new Map(existingFields.map((field) => [JSON.stringify(field.path), field]));
+  const declaredFields = new Map(
+    existingFields.filter((field) => !field.isValid).map((field) => [field.name, field]),
   );
   const hints = new Map(publication.newFields.map((field) => [JSON.stringify(field.path), field]));
-  const typed = new Set(
+  const typedPaths = new Set(
     (publication.createdFields ?? []).flatMap(({ name, dataType }) =>
       dataType === 'auto' ? [] : [name],
     ),
   );
-  let nextOrdering = 1 + Math.max(-1, ...existing.map((field) => field.ordering ?? -1));
+  let nextOrdering = 1 + Math.max(-1, ...existingFields.map((field) => field.ordering ?? -1));
   const added = new Set<string>();
 
   for (const column of fieldsOfColumns(publication.columns)) {
     const key = JSON.stringify(column.path);
-    const field = byPath.get(key) ?? declared.get(column.name);
+    const field = byPath.get(key) ?? declaredFields.get(column.name);
     const hint = hints.get(key);
     if (field?.isValid === true) {
       const { dataType } = column;
@@ -116,23 +116,27 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     }
     added.add(column.name);
     if (field !== undefined) {
-      declared.delete(field.name); // an object and a flat column may have members of one dotted name
-      const isDeclared = field.isDeclared || typed.has(column.name);
-      await table.update(field.id, { ...settled(field, column, hint), isDeclared }, time);
+      declaredFields.delete(field.name); // an object and a flat column may have members of one dotted name
+      const isDeclared = field.isDeclared || typedPaths.has(column.name);
+      await table.update(
+        field.id,
+        { ...changesByFirstData(field, column, hint), isDeclared },
+        time,
+      );
     } else {
       const ordering = hint?.ordering ?? nextOrdering++;
-      const found = { ...hint, ...column, ordering, isDeclared: typed.has(column.name) };
+      const found = { ...hint, ...column, ordering, isDeclared: typedPaths.has(column.name) };
       await table.createInternal({ ...found, datasetId, isValid: true }, time);
     }
   }
   if (!byPath.has(JSON.stringify(commitField.path))) {
-    const reserved = { isReadOnly: true, isValid: true };
-    await table.createInternal({ ...commitField, ...reserved, datasetId }, time);
+    const reservedProperties = { isReadOnly: true, isValid: true };
+    await table.createInternal({ ...commitField, ...reservedProperties, datasetId }, time);
   }
   return added;
 }
 
-/** Creates the fields of the request that no data have, and declares what was left open of those without data. */
+/** Creates the fields of the request that no data have, and completes the declarations of fields without data. */
 async function createFields(tx: Database, publication: Publication): Promise<void> {
   const { createdFields = [], datasetId, time } = publication;
   if (createdFields.length === 0) return;
@@ -162,7 +166,11 @@ async function editFields(tx: Database, publication: Publication): Promise<void>
 }
 
 /** The changes to a declared field that gets its first data: the user's properties stay, the data determine what was left open. */
-function settled(field: FieldRow, column: NewField, hint: NewField | undefined): Partial<FieldRow> {
+function changesByFirstData(
+  field: FieldRow,
+  column: NewField,
+  hint: NewField | undefined,
+): Partial<FieldRow> {
   return {
     path: column.path,
     isValid: true,

@@ -11,7 +11,7 @@ import { table } from './table.js';
 
 export interface SavedQueryRow extends SavedResourceRow {
   readonly name: string;
-  /** The query as it was sent. */
+  /** The query as the client sent it. */
   readonly params: JsonObject;
   readonly datasetId: number | null;
 }

@@ -3,7 +3,7 @@ import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId, type SmallIdKind } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import type { Viewer } from './permission.js';
-import { all, sql, type Sql } from './sql.js';
+import { allOf, sql, type Sql } from './sql.js';
 import type { Millis, TableCodec } from './table.js';
 
 /** A resource that belongs to a user, who may share it with their account. */
@@ -31,7 +31,7 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly text?: string;
   readonly templateType?: string;
   readonly isPublic?: boolean;
-  /** All of these. */
+  /** Only resources with all of these tags. */
   readonly tags?: readonly string[];
   readonly beaconSetId?: number;
   /** Beacons of this dataset, sets with such a beacon, and saved queries for it. */
@@ -59,7 +59,7 @@ export interface SavedResourceTable<R extends SavedResourceRow> {
   delete(id: number): Promise<void>;
 }
 
-/** The columns that these tables share. */
+/** The columns that the tables of saved resources share. */
 export const savedResourceColumns = {
   id: 'plain',
   userId: 'plain',
@@ -95,12 +95,12 @@ export function savedResourceTable<R extends SavedResourceRow>(
   return {
     get,
     list: (filter, page) => {
-      const clauses = [visible(owner, filter.viewer, isPublic), ...conditions(filter)];
+      const clauses = [visibleTo(owner, filter.viewer, isPublic), ...conditions(filter)];
       if (filter.userId !== undefined) clauses.push(sql`${owner}.user_id = ${filter.userId}`);
       if (filter.accountId !== undefined)
         clauses.push(sql`${owner}.account_id = ${filter.accountId}`);
       if (filter.isShared !== undefined) clauses.push(sql`${owner}.is_shared = ${filter.isShared}`);
-      const where = all(clauses);
+      const where = allOf(clauses);
       return listPage(db, codec, { from, where, orderBy: sql`${codec.name}.id DESC` }, page);
     },
     create: async (resource) =>
@@ -123,7 +123,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   };
 }
 
-function visible(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
+function visibleTo(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
   if (viewer === null) return sql`1 = 1`;
   return sql`(${owner}.user_id = ${viewer.userId}
     OR (${owner}.account_id = ${viewer.accountId} AND ${owner}.is_shared = 1)

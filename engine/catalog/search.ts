@@ -7,7 +7,7 @@ import type {
 } from '../search/table.js';
 import type { Database } from './database.js';
 import { hasOwnRight, mayAccess, type Viewer } from './permission.js';
-import { all, contains, isOneOf, join, sql, type Sql } from './sql.js';
+import { allOf, containsText, isOneOf, joinSql, sql, type Sql } from './sql.js';
 import type { Raw } from './table.js';
 import { fullName } from './users.js';
 
@@ -23,7 +23,7 @@ export function searchTable(db: Database): SearchTable<Viewer> {
     vaults: async (viewer, scope) => {
       const isOwn = scope === 'own' ? hasOwnRight(viewer) : sql`1 = 1`;
       const rows = await db.all(sql`SELECT vaults.id AS id, vaults.name AS name,
-          accounts.domain AS domain, ${beginning(sql`vaults.description`)} AS description, vaults.tags AS tags,
+          accounts.domain AS domain, ${descriptionStart(sql`vaults.description`)} AS description, vaults.tags AS tags,
           vaults.default_storage_class AS "storageClass", vaults.created_at AS "createdAt",
           vaults.updated_at AS "updatedAt", ${userColumns}
         FROM vaults JOIN accounts ON accounts.id = vaults.account_id
@@ -42,15 +42,15 @@ export function searchTable(db: Database): SearchTable<Viewer> {
       return (row?.['last'] as number | null) ?? undefined;
     },
     objects: async ({ after, upTo, condition, columns }) => {
-      const where = sql`objects.id > ${after} AND objects.id <= ${upTo} AND ${compile(condition)}`;
-      return select(db, where, columns, shortTags);
+      const where = sql`objects.id > ${after} AND objects.id <= ${upTo} AND ${compileCondition(condition)}`;
+      return selectRows(db, where, columns, shortTags);
     },
     byIds: async (ids) => {
       const found: SearchObject[] = [];
       for (let i = 0; i < ids.length; i += idsPerStatement) {
         const part = ids.slice(i, i + idsPerStatement);
         const where = isOneOf(sql`objects.id`, part);
-        found.push(...(await select(db, where, everyColumn, sql`objects.tags`)));
+        found.push(...(await selectRows(db, where, everyColumn, sql`objects.tags`)));
       }
       return found;
     },
@@ -59,11 +59,11 @@ export function searchTable(db: Database): SearchTable<Viewer> {
 
 const userColumns = sql`users.first_name AS "firstName", users.last_name AS "lastName", users.email AS email`;
 
-/** The SQL of each column. */
+/** The SQL expression of each column. */
 const sources: Readonly<Record<Exclude<SearchColumn, 'tags'>, Sql>> = {
   parentId: sql`objects.parent_id AS "parentId"`,
   path: sql`objects.path AS path`,
-  description: sql`${beginning(sql`objects.description`)} AS description`,
+  description: sql`${descriptionStart(sql`objects.description`)} AS description`,
   user: sql`objects.user_id AS "userId"`,
   storageClass: sql`datasets.storage_class AS "storageClass"`,
   createdAt: sql`objects.created_at AS "createdAt"`,
@@ -76,26 +76,26 @@ const everyColumn: ReadonlySet<SearchColumn> = new Set([
 const shortTags = sql`CASE WHEN LENGTH(objects.tags) < ${maxTagCharacters} THEN objects.tags ELSE '[]' END`;
 
 /** A description, truncated if it is long. */
-function beginning(description: Sql): Sql {
+function descriptionStart(description: Sql): Sql {
   // SUBSTR stops at NUL, which a description may contain, so short ones are read whole.
   return sql`CASE WHEN OCTET_LENGTH(${description}) <= ${4 * maxDescriptionCharacters} THEN ${description}
     ELSE SUBSTR(${description}, 1, ${maxDescriptionCharacters}) END`;
 }
 
-async function select(
+async function selectRows(
   db: Database,
   where: Sql,
   columns: ReadonlySet<SearchColumn>,
   tags: Sql,
 ): Promise<readonly SearchObject[]> {
-  const wanted = [
+  const selectedColumns = [
     sql`objects.id AS id, objects.vault_id AS "vaultId", objects.object_type AS "objectType"`,
     ...[...columns].map((column) => (column === 'tags' ? sql`${tags} AS tags` : sources[column])),
   ];
   const datasets = columns.has('storageClass')
     ? sql` LEFT JOIN datasets ON datasets.id = objects.id`
     : sql``;
-  const rows = await db.all(sql`SELECT ${join(wanted, sql`, `)} FROM objects${datasets}
+  const rows = await db.all(sql`SELECT ${joinSql(selectedColumns, sql`, `)} FROM objects${datasets}
     WHERE ${where} ORDER BY objects.id`);
   if (!columns.has('user')) return rows as unknown as readonly SearchObject[];
   const ids = [...new Set(rows.map((row) => row['userId'] as number))];
@@ -112,16 +112,16 @@ function userOf(row: Raw): string {
 }
 
 /** Compiles a condition to SQL. A slice is a range of ids, so unary plus keeps SQLite from choosing the index of another column. */
-function compile(condition: SearchCondition): Sql {
+function compileCondition(condition: SearchCondition): Sql {
   switch (condition.kind) {
     case 'all':
       return sql`1 = 1`;
     case 'and':
-      return sql`(${all(condition.items.map(compile))})`;
+      return sql`(${allOf(condition.items.map(compileCondition))})`;
     case 'or':
       return condition.items.length === 0
         ? sql`1 = 0`
-        : sql`(${join(condition.items.map(compile), sql` OR `)})`;
+        : sql`(${joinSql(condition.items.map(compileCondition), sql` OR `)})`;
     case 'types':
       return isOneOf(sql`objects.object_type`, condition.types);
     case 'ids':
@@ -142,7 +142,7 @@ function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
   const found =
     name === 'description'
       ? sql`INSTR(LOWER(${column}), ${text.toLowerCase()}) > 0`
-      : contains(column, text);
+      : containsText(column, text);
   if (!/[iks]/i.test(text)) return found;
   return sql`(${found} OR INSTR(${column}, ${'\u212a'}) > 0 OR INSTR(${column}, ${'\u0130'}) > 0 OR INSTR(${column}, ${'\u017f'}) > 0)`;
 }

@@ -8,7 +8,7 @@ import {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** What a secret is for. It is part of the hash, so that no secret serves another purpose than its own. */
+/** The purpose of a secret. It is part of the hash, so that a secret serves one purpose only. */
 export type SecretPurpose =
   | 'access token'
   | 'anti-forgery token'
@@ -25,9 +25,9 @@ export function randomSecret(length: number): string {
 
 /** The HMAC-SHA-256 of a secret under the server's key, in hexadecimal: the only form in which a secret is stored (threat A7). */
 export function hashSecret(purpose: SecretPurpose, secret: string, key: Uint8Array): string {
-  let prepared = preparedKeys.get(key);
-  if (prepared === undefined) preparedKeys.set(key, (prepared = createSecretKey(key)));
-  return createHmac('sha256', prepared).update(`${purpose}\n${secret}`).digest('hex');
+  let preparedKey = preparedKeys.get(key);
+  if (preparedKey === undefined) preparedKeys.set(key, (preparedKey = createSecretKey(key)));
+  return createHmac('sha256', preparedKey).update(`${purpose}\n${secret}`).digest('hex');
 }
 
 /** A key that is prepared once makes a hash a third faster; every request needs one. */

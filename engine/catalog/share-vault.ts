@@ -1,6 +1,6 @@
 import { AppError, invalid } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
-import { audit, type AuditSubject } from './audit-log.js';
+import { recordAudit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { permissionLevels, permissionOfLevel, type Permission } from './permission.js';
 import { fullName, type UserRow } from './users.js';
@@ -28,7 +28,7 @@ export async function shareVault(
   if (previous === permission) return before;
   const granted = await tx.vaultPermissions.grant(vault.id, holder, permission);
   if (before?.level === permissionLevels.admin) await requireAdministrators(tx, vault);
-  await audit(tx, {
+  await recordAudit(tx, {
     actor,
     action:
       permission === null
@@ -62,17 +62,17 @@ export async function transferVault(
   if (actor.id !== userId && !isAdministrator)
     throw new AppError('forbidden', 'Only the owner of a vault or an administrator of the account may give it to another user.'); // prettier-ignore
   const before = await tx.users.get(userId);
-  const given = (await tx.vaults.update(id, { userId: owner.id }))!;
+  const givenVault = (await tx.vaults.update(id, { userId: owner.id }))!;
   const ownersOf = (user: UserRow | undefined): JsonObject => ({ user_id: user?.id ?? null, email: user?.email ?? null }); // prettier-ignore
-  await audit(tx, {
+  await recordAudit(tx, {
     actor,
     action: 'vault.transfer',
-    subject: vaultSubject(given),
+    subject: vaultSubject(givenVault),
     details: { before: ownersOf(before), after: ownersOf(owner) },
   });
-  await shareVault(tx, actor, given, { userId: owner.id }, null);
-  if (before?.isActive === true) await shareVault(tx, actor, given, { userId }, 'admin');
-  return given;
+  await shareVault(tx, actor, givenVault, { userId: owner.id }, null);
+  if (before?.isActive === true) await shareVault(tx, actor, givenVault, { userId }, 'admin');
+  return givenVault;
 }
 
 /**

@@ -11,7 +11,7 @@ type SignInKind = keyof typeof lifetimesMs;
 
 /** Links to sign in, and sessions. Only hashes of their secrets are stored. */
 export interface SignInTable {
-  /** Returns the secret. */
+  /** Creates a sign-in and returns its secret. */
   create(kind: SignInKind, userId: number, key: Uint8Array, now?: number): Promise<string>;
   /** The id of the user; undefined if the secret is unknown or has expired. */
   find(

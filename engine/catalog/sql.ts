@@ -27,7 +27,7 @@ export function sql(text: TemplateStringsArray, ...parts: readonly (Sql | Bindab
   const values: (string | number | bigint | null)[] = [];
   parts.forEach((part, i) => {
     if (part instanceof Sql) {
-      append(strings, part);
+      appendPart(strings, part);
       values.push(...part.values);
     } else {
       values.push(typeof part === 'boolean' ? Number(part) : part);
@@ -39,30 +39,30 @@ export function sql(text: TemplateStringsArray, ...parts: readonly (Sql | Bindab
 }
 
 /** Concatenates fragments with a separator between them. */
-export function join(parts: readonly Sql[], separator: Sql): Sql {
+export function joinSql(parts: readonly Sql[], separator: Sql): Sql {
   const strings = [''];
   const values: (string | number | bigint | null)[] = [];
   parts.forEach((part, i) => {
-    if (i > 0) append(strings, separator);
-    append(strings, part);
+    if (i > 0) appendPart(strings, separator);
+    appendPart(strings, part);
     values.push(...part.values);
   });
   return new Sql(strings, values);
 }
 
 /** The conjunction of the conditions; true if there are none. */
-export function all(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`1 = 1` : join(conditions, sql` AND `);
+export function allOf(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`1 = 1` : joinSql(conditions, sql` AND `);
 }
 
 /** `expression IN (…)`; false for an empty list, which SQL does not allow there. */
 export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   if (values.length === 0) return sql`1 = 0`;
   const bound = values.map((value) => sql`${value}`);
-  return sql`${expression} IN (${join(bound, sql`, `)})`;
+  return sql`${expression} IN (${joinSql(bound, sql`, `)})`;
 }
 
-/** True if the expression is one of these numbers, of which there may be more than a statement can have parameters. */
+/** True if the expression is one of these numbers, of which there may be more than the parameters of a statement. */
 export function isAmong(expression: Sql, numbers: readonly number[]): Sql {
   return sql`${expression} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }
@@ -71,21 +71,21 @@ export function isAmong(expression: Sql, numbers: readonly number[]): Sql {
 const maxPatternBytes = 40_000;
 
 /** True if the column contains the text; wildcards in it are escaped. */
-export function contains(column: Sql, text: string): Sql {
-  return like(column, text, '%', '%');
+export function containsText(column: Sql, text: string): Sql {
+  return likePattern(column, text, '%', '%');
 }
 
 /** True if the column starts with the text; wildcards in it are escaped. */
 export function startsWith(column: Sql, text: string): Sql {
-  return like(column, text, '', '%');
+  return likePattern(column, text, '', '%');
 }
 
 /** True if the column ends with the text; wildcards in it are escaped. */
 export function endsWith(column: Sql, text: string): Sql {
-  return like(column, text, '%', '');
+  return likePattern(column, text, '%', '');
 }
 
-function like(column: Sql, text: string, before: string, after: string): Sql {
+function likePattern(column: Sql, text: string, before: string, after: string): Sql {
   const literal = text.replaceAll(/[\\%_]/g, (wildcard) => `\\${wildcard}`);
   // LIKE stops at NUL, which no stored name contains.
   if (literal.includes('\0') || Buffer.byteLength(literal) > maxPatternBytes) return sql`1 = 0`;
@@ -100,16 +100,16 @@ export function identifier(name: string): Sql {
 }
 
 /** A column with an alias that keeps its camelCase name. */
-export function alias(name: string): Sql {
+export function aliasSql(name: string): Sql {
   return new Sql([`${identifier(name).text} AS "${name}"`], []);
 }
 
 /** A statement of a migration: constant text without values. */
-export function constant(text: string): Sql {
+export function constantSql(text: string): Sql {
   return new Sql([text], []);
 }
 
-function append(strings: string[], part: Sql): void {
+function appendPart(strings: string[], part: Sql): void {
   const [first = '', ...rest] = part.strings;
   strings.push(`${strings.pop()}${first}`, ...rest);
 }

@@ -1,6 +1,6 @@
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Value } from '../core/types.js';
-import { alias, identifier, join, sql, type Bindable, type Sql } from './sql.js';
+import { aliasSql, identifier, joinSql, sql, type Bindable, type Sql } from './sql.js';
 
 /** Milliseconds since 1970-01-01 UTC, the form of every time in the catalogue. */
 export type Millis = number;
@@ -15,7 +15,7 @@ export type Raw = Readonly<Record<string, unknown>>;
 /** Converts between rows (camelCase properties) and columns of a table (snake_case). */
 export interface TableCodec<R, X> {
   readonly name: Sql;
-  /** The columns for a SELECT from this table under its own name: `vaults.id AS "id", …`. */
+  /** The columns for a SELECT from this table: `vaults.id AS "id", …`. */
   readonly columns: Sql;
   parse(raw: Raw): R;
   insert(row: R & X): Sql;
@@ -32,31 +32,33 @@ export function table<R extends object, X extends object = object>(
   const visible = Object.entries(columns) as [string, Codec][];
   const stored = [...visible, ...(Object.entries(hidden) as [string, Codec][])];
   const tableName = identifier(name);
-  const named = new Map(stored.map(([key]) => [key, identifier(key)]));
-  const insertNames = join([...named.values()], sql`, `);
+  const namedColumns = new Map(stored.map(([key]) => [key, identifier(key)]));
+  const insertNames = joinSql([...namedColumns.values()], sql`, `);
   return {
     name: tableName,
-    columns: join(
-      visible.map(([key]) => sql`${tableName}.${alias(key)}`),
+    columns: joinSql(
+      visible.map(([key]) => sql`${tableName}.${aliasSql(key)}`),
       sql`, `,
     ),
     parse: (raw) =>
-      Object.fromEntries(visible.map(([key, codec]) => [key, decode(codec, raw[key])])) as R,
+      Object.fromEntries(visible.map(([key, codec]) => [key, decodeValue(codec, raw[key])])) as R,
     insert: (row) => {
       const values = stored.map(([key, codec]) => {
         const value = (row as Raw)[key];
         if (value === undefined) throw new Error(`${name}: no value for ${key}`);
-        return sql`${encode(codec, value)}`;
+        return sql`${encodeValue(codec, value)}`;
       });
-      return sql`INSERT INTO ${tableName} (${insertNames}) VALUES (${join(values, sql`, `)})`;
+      return sql`INSERT INTO ${tableName} (${insertNames}) VALUES (${joinSql(values, sql`, `)})`;
     },
     update: (id, patch) => {
-      const changed = stored.filter(([key]) => (patch as Raw)[key] !== undefined && key !== 'id');
-      if (changed.length === 0) return undefined;
-      const changes = changed.map(
-        ([key, codec]) => sql`${identifier(key)} = ${encode(codec, (patch as Raw)[key])}`,
+      const changedColumns = stored.filter(
+        ([key]) => (patch as Raw)[key] !== undefined && key !== 'id',
       );
-      return sql`UPDATE ${tableName} SET ${join(changes, sql`, `)} WHERE id = ${id}`;
+      if (changedColumns.length === 0) return undefined;
+      const changes = changedColumns.map(
+        ([key, codec]) => sql`${identifier(key)} = ${encodeValue(codec, (patch as Raw)[key])}`,
+      );
+      return sql`UPDATE ${tableName} SET ${joinSql(changes, sql`, `)} WHERE id = ${id}`;
     },
   };
 }
@@ -66,7 +68,7 @@ export function encodeIds(ids: readonly number[]): string {
   return `/${ids.map((id) => `${id}/`).join('')}`;
 }
 
-function encode(codec: Codec, value: unknown): Bindable {
+function encodeValue(codec: Codec, value: unknown): Bindable {
   if (value === null) return null;
   switch (codec) {
     case 'plain':
@@ -80,7 +82,7 @@ function encode(codec: Codec, value: unknown): Bindable {
   }
 }
 
-function decode(codec: Codec, value: unknown): unknown {
+function decodeValue(codec: Codec, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (codec) {
     case 'plain':

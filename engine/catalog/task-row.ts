@@ -18,7 +18,7 @@ export type TaskClass = (typeof taskClasses)[number];
 export type TaskStatus = 'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'canceled';
 export interface TaskRow {
   readonly id: number;
-  /** One of the kinds that `scheduler/jobs` declares, or `commit`. */
+  /** The kind of the task: one that `scheduler/jobs` declares, or `commit`. */
   readonly kind: string;
   readonly class: TaskClass;
   /** The import, export, migration, commit, copy, snapshot or restore that this task runs; the task itself where its kind has no resource. */
@@ -35,11 +35,11 @@ export interface TaskRow {
   readonly cancelRequested: boolean;
   /** True while the result is being made visible: the task can no longer be canceled. */
   readonly isPublishing: boolean;
-  /** What a kind without a resource runs with. */
+  /** The parameters of a task of a kind without a resource. */
   readonly params: JsonObject | null;
   /** Why a task of a kind without a resource failed. */
   readonly errorMessage: string | null;
-  /** What a task of a kind without a resource has found, with the keys of the HTTP interface; null for kinds that store nothing. */
+  /** The result of a task of a kind without a resource, with the keys of the HTTP interface; null for kinds that store nothing. */
   readonly result: JsonObject | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;

@@ -22,7 +22,7 @@ export interface StatusChange {
   /** Keys to set in the job's metadata. */
   readonly metadata?: JsonObject;
   readonly attempts?: number;
-  /** Of a task of a kind without a resource. */
+  /** The result, for a task of a kind without a resource. */
   readonly result?: JsonObject;
   readonly now?: number;
 }
@@ -57,7 +57,7 @@ export async function setStatus(
   change: StatusChange = {},
 ): Promise<TaskRow> {
   const now = change.now ?? Date.now();
-  const changed: TaskRow = {
+  const changedTask: TaskRow = {
     ...task,
     status: to,
     attempts: change.attempts ?? task.attempts,
@@ -68,7 +68,7 @@ export async function setStatus(
     result: change.result ?? task.result,
   };
   await db.atomic(async (tx) => {
-    await tx.run(tasks.update(task.id, changed)!);
+    await tx.run(tasks.update(task.id, changedTask)!);
     const job = await jobOfTask(tx, task);
     if (job === undefined) return;
     // A task that a restart queues again leaves its dataset to the reconciliation, which may have refused it.
@@ -82,7 +82,7 @@ export async function setStatus(
     });
     await tx.run(update!);
   });
-  return changed;
+  return changedTask;
 }
 
 /** The codec of a kind's resource, as far as all resources agree; undefined for a kind that has none. */

@@ -7,7 +7,7 @@ import { nextLargeId } from './ids.js';
 import type { StatusRow } from './jobs.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { all, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, isOneOf, sql, type Sql } from './sql.js';
 import {
   activeStatuses,
   archiveKinds,
@@ -38,7 +38,7 @@ export interface TaskFilter extends AccessFilter {
   readonly sourceObjectId?: number;
   readonly parentId?: number;
   readonly userIds?: readonly number[];
-  /** Newest first if absent. */
+  /** The order of the list; newest first by default. */
   readonly ordering?: { readonly by: TaskOrdering; readonly isDescending: boolean };
 }
 
@@ -83,7 +83,7 @@ export interface TaskTable {
   requeueRunning(): Promise<readonly TaskRow[]>;
 }
 
-/** How many tasks of a kind and class have a status. */
+/** The number of tasks of a kind and class with a status. */
 export interface TaskCount {
   readonly kind: string;
   readonly class: TaskClass;
@@ -99,24 +99,24 @@ export interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may also work on datasets that are unavailable. */
   readonly refusedKinds?: readonly string[];
-  /** Only one of these. */
+  /** Only tasks with these ids. */
   readonly ids?: readonly number[];
 }
 
-/** A task of a kind without a resource; it belongs to the owner of its object, unless it has a user of its own. */
+/** A task of a kind without a resource. It belongs to the owner of its object, unless `userId` names another user. */
 export interface BackgroundTask {
   readonly kind: string;
   readonly description: string;
   readonly priority: number;
   readonly params: JsonObject;
-  /** What it changes or reads: at least one of them. */
+  /** The object that the task changes; at least one of target and source is set. */
   readonly targetObjectId: number | null;
   readonly sourceObjectId: number | null;
-  /** Whose rights it has; by default those of the owner of its object. */
+  /** The user whose rights the task has; by default the owner of its object. */
   readonly userId?: number | undefined;
-  /** It begins at once instead of waiting in the queue. */
+  /** Whether the task begins at once, without waiting in the queue. */
   readonly isStarted: boolean;
-  /** Its user sees it: it has the class `standard` instead of `background`, and is kept with its result. */
+  /** Whether users see the task: it has the class `standard` instead of `background`, and is kept with its result. */
   readonly isListed?: boolean;
 }
 
@@ -131,7 +131,7 @@ export function taskTable(db: Database): TaskTable {
     return row && tasks.parse(row);
   };
   const move = (id: number, to: TaskStatus, change: StatusChange): Promise<TaskRow> =>
-    db.atomic(async (tx) => changeStatus(tx, await existing(tx, id), to, change));
+    db.atomic(async (tx) => changeStatus(tx, await existingTask(tx, id), to, change));
 
   return {
     get,
@@ -143,7 +143,7 @@ export function taskTable(db: Database): TaskTable {
         {
           from: sql`tasks LEFT JOIN objects ON objects.id = COALESCE(tasks.target_object_id, tasks.source_object_id)
             LEFT JOIN vaults ON vaults.id = objects.vault_id`,
-          where: all(conditions(filter)),
+          where: allOf(taskConditions(filter)),
           orderBy: orderOf(filter.ordering),
         },
         page,
@@ -249,15 +249,15 @@ export function taskTable(db: Database): TaskTable {
         await tx.run(codecOf(task.kind)!.update(job.id, change)!);
       }, 'unflushed'),
     startPublishing: async (id, attempt) => {
-      const changed = await db.run(sql`UPDATE tasks SET is_publishing = 1
+      const changedCount = await db.run(sql`UPDATE tasks SET is_publishing = 1
         WHERE id = ${id} AND status = 'running' AND attempts = ${attempt}`);
-      return changed === 1;
+      return changedCount === 1;
     },
     complete: (id, change = {}) => move(id, 'completed', change),
     fail: (id, errorMessage, change = {}) => move(id, 'failed', { ...change, errorMessage }),
     cancel: (id) =>
       db.atomic(async (tx) => {
-        const task = await existing(tx, id);
+        const task = await existingTask(tx, id);
         if (!isActive(task.status)) {
           throw invalid('status', `The task is ${task.status} and cannot be canceled.`);
         }
@@ -268,7 +268,7 @@ export function taskTable(db: Database): TaskTable {
       }),
     requeue: (id, options = {}) =>
       db.atomic(async (tx) => {
-        const task = await requeueTask(tx, await existing(tx, id), options);
+        const task = await requeueTask(tx, await existingTask(tx, id), options);
         await changeAvailability(tx, task, 'queued');
         return task;
       }),
@@ -277,9 +277,9 @@ export function taskTable(db: Database): TaskTable {
         const rows = await tx.all(
           sql`SELECT ${tasks.columns} FROM tasks WHERE status = 'running' ORDER BY id`,
         );
-        const changed: TaskRow[] = [];
-        for (const row of rows) changed.push(await requeueTask(tx, tasks.parse(row), {}));
-        return changed;
+        const requeuedTasks: TaskRow[] = [];
+        for (const row of rows) requeuedTasks.push(await requeueTask(tx, tasks.parse(row), {}));
+        return requeuedTasks;
       }),
   };
 }
@@ -291,7 +291,7 @@ function onObject(kind: string, objectId: number | null): Sql {
   return sql`kind = ${kind} AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`;
 }
 
-async function existing(tx: Database, id: number): Promise<TaskRow> {
+async function existingTask(tx: Database, id: number): Promise<TaskRow> {
   const task = await taskTable(tx).get(id);
   if (task === undefined) throw notFound();
   return task;
@@ -316,7 +316,7 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
 }
 
 /** A user sees the tasks of their account whose objects they may read (contract 15.2), and of copies those that they created. */
-function conditions(filter: TaskFilter): Sql[] {
+function taskConditions(filter: TaskFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [
     sql`CASE WHEN tasks.kind = 'copy' THEN ${viewer === null ? sql`1 = 1` : sql`tasks.user_id = ${viewer.userId}`}

@@ -17,7 +17,7 @@ export interface TemplateRow extends SavedResourceRow {
   /** Users of every account may read it. */
   readonly isPublic: boolean;
   readonly tags: readonly string[];
-  /** As target fields of an import. */
+  /** The fields, in the form of an import's target fields. */
   readonly fields: readonly JsonObject[];
   readonly entityParams: JsonObject;
   readonly readerParams: JsonObject;

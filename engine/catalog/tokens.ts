@@ -6,7 +6,7 @@ import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
 import { hashSecret, isSameSecret, randomSecret } from './secrets.js';
-import { all, sql } from './sql.js';
+import { allOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 /** Characters of a secret; one client rejects a token of any other length (contract 2.1). */
@@ -40,7 +40,7 @@ export interface NewToken {
   readonly name?: string;
   readonly scope?: TokenRow['scope'];
   readonly expiresAt?: number | null;
-  /** Random if absent. */
+  /** The secret; random by default. */
   readonly secret?: string;
 }
 
@@ -53,7 +53,7 @@ export interface TokenFilter {
 /** Tokens and API keys. Only `create` returns the secret; stored is its HMAC under the server's key (threats A7). */
 export interface TokenTable {
   get(id: number): Promise<TokenRow | undefined>;
-  /** Newest first. */
+  /** Lists the tokens, newest first. */
   list(filter: TokenFilter, page: Page): Promise<Listed<TokenRow>>;
   create(
     token: NewToken,
@@ -103,7 +103,7 @@ export function tokenTable(db: Database): TokenTable {
   return {
     get,
     list: async ({ userId, name, isRevoked }, page) => {
-      const where = all([
+      const where = allOf([
         ...(userId === undefined ? [] : [sql`tokens.user_id = ${userId}`]),
         ...(name === undefined ? [] : [sql`tokens.name = ${name}`]),
         ...(isRevoked === undefined ? [] : [sql`(tokens.revoked_at IS NOT NULL) = ${isRevoked}`]),
@@ -187,7 +187,7 @@ export function tokenTable(db: Database): TokenTable {
         await tx.run(
           sql`UPDATE tokens SET revoked_at = ${now} WHERE user_id = ${userId} AND revoked_at IS NULL`,
         );
-        // Otherwise refresh tokens and sessions would revive with the user.
+        // Without this, refresh tokens and sessions would be valid again once the user is restored.
         await tx.run(sql`DELETE FROM grants WHERE user_id = ${userId}`);
         await tx.run(sql`DELETE FROM sign_ins WHERE user_id = ${userId}`);
       }),

@@ -4,9 +4,9 @@ import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import type { Role } from './permission.js';
-import { all, sql } from './sql.js';
+import { allOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 export interface UserRow {
@@ -31,11 +31,11 @@ export interface NewUserRow {
 
 export interface UserFilter {
   readonly accountId?: number;
-  /** In any case. */
+  /** The e-mail address, in any letter case. */
   readonly email?: string;
   readonly role?: Role;
   readonly isActive?: boolean;
-  /** Members of this group. */
+  /** Only members of this group. */
   readonly groupId?: number;
 }
 
@@ -43,7 +43,7 @@ export interface UserFilter {
 export interface UserTable {
   get(id: number): Promise<UserRow | undefined>;
   byEmail(email: string): Promise<UserRow | undefined>;
-  /** Ordered by id. */
+  /** Lists the users, ordered by id. */
   list(filter: UserFilter, page: Page): Promise<Listed<UserRow>>;
   create(user: NewUserRow): Promise<UserRow>;
   update(
@@ -79,7 +79,7 @@ export function userTable(db: Database): UserTable {
     });
   const byEmail = async (email: string): Promise<UserRow | undefined> => {
     const row = await db.get(
-      sql`SELECT ${users.columns} FROM users WHERE email_key = ${fold(email)}`,
+      sql`SELECT ${users.columns} FROM users WHERE email_key = ${foldName(email)}`,
     );
     return row && users.parse(row);
   };
@@ -87,9 +87,9 @@ export function userTable(db: Database): UserTable {
     get,
     byEmail,
     list: async ({ accountId, email, role, isActive, groupId }, page) => {
-      const where = all([
+      const where = allOf([
         ...(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]),
-        ...(email === undefined ? [] : [sql`users.email_key = ${fold(email)}`]),
+        ...(email === undefined ? [] : [sql`users.email_key = ${foldName(email)}`]),
         ...(role === undefined ? [] : [sql`users.role = ${role}`]),
         ...(isActive === undefined ? [] : [sql`users.is_active = ${isActive}`]),
         ...(groupId === undefined
@@ -116,7 +116,7 @@ export function userTable(db: Database): UserTable {
         isActive: true,
         createdAt: Date.now(),
       };
-      await db.run(users.insert({ ...row, emailKey: fold(user.email) }));
+      await db.run(users.insert({ ...row, emailKey: foldName(user.email) }));
       await recordCreated(db, row.id);
       return row;
     },

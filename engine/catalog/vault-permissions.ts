@@ -14,7 +14,7 @@ export interface VaultPermissionRow {
   readonly vaultId: number;
   readonly userId: number | null;
   readonly groupId: number | null;
-  /** As in `permissionLevels`. */
+  /** The level, as in `permissionLevels`. */
   readonly level: number;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
@@ -24,7 +24,7 @@ export interface VaultPermissionRow {
 export interface VaultPermissionTable {
   get(id: number): Promise<VaultPermissionRow | undefined>;
   of(vaultId: number, holder: PermissionHolder): Promise<VaultPermissionRow | undefined>;
-  /** Of a vault, oldest first. */
+  /** Lists the permissions on a vault, oldest first. */
   list(filter: { readonly vaultId: number }, page: Page): Promise<Listed<VaultPermissionRow>>;
   /** Sets the permission that a user or a group has on a vault; null removes it. */
   grant(
@@ -54,25 +54,27 @@ const permissions = table<VaultPermissionRow>(
 
 /** Statements over granted permissions. */
 export function vaultPermissionTable(db: Database): VaultPermissionTable {
-  const one = async (where: Sql): Promise<VaultPermissionRow | undefined> => {
+  const permissionWhere = async (where: Sql): Promise<VaultPermissionRow | undefined> => {
     const row = await db.get(
       sql`SELECT ${permissions.columns} FROM vault_permissions WHERE ${where}`,
     );
     return row && permissions.parse(row);
   };
   const get = (id: number): Promise<VaultPermissionRow | undefined> =>
-    one(sql`vault_permissions.id = ${id}`);
-  const of = (
+    permissionWhere(sql`vault_permissions.id = ${id}`);
+  const permissionOf = (
     vaultId: number,
     holder: PermissionHolder,
   ): Promise<VaultPermissionRow | undefined> => {
     const isHolder =
       'userId' in holder ? sql`user_id = ${holder.userId}` : sql`group_id = ${holder.groupId}`;
-    return one(sql`vault_permissions.vault_id = ${vaultId} AND vault_permissions.${isHolder}`);
+    return permissionWhere(
+      sql`vault_permissions.vault_id = ${vaultId} AND vault_permissions.${isHolder}`,
+    );
   };
   return {
     get,
-    of,
+    of: permissionOf,
     list: ({ vaultId }, page) =>
       listPage(
         db,

@@ -7,7 +7,7 @@ import { parseFullPath, type FullPath } from './full-path.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import { checkVaultName, fold } from './names.js';
+import { checkVaultName, foldName } from './names.js';
 import {
   mayAccess,
   permissionOfLevel,
@@ -15,7 +15,7 @@ import {
   type Viewer,
   type Permission,
 } from './permission.js';
-import { all, contains, isAmong, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, containsText, isAmong, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
 
@@ -66,13 +66,13 @@ export type VaultPatch = Partial<
 /** The list filters of contract 5.3. */
 export interface VaultFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Of these alone, which a search has found: any number of ids. */
+  /** Only vaults with these ids, which a search has found; there may be any number of them. */
   readonly among?: readonly number[];
   readonly accountIds?: readonly number[];
   readonly userIds?: readonly number[];
   /** The whole name, ignoring case. */
   readonly name?: string;
-  /** Any form of a full path; the path after the vault is ignored. */
+  /** The vault, in any form of a full path; the part after the vault is ignored. */
   readonly fullPath?: string;
   readonly accountDomain?: string;
   readonly vaultType?: VaultRow['vaultType'];
@@ -99,22 +99,22 @@ export interface VaultTable {
   /** The vault that a full path of this user names, whether or not they may read it. */
   byFullPath(path: FullPath, viewer: Viewer): Promise<VaultRow | undefined>;
   personal(userId: number): Promise<VaultRow | undefined>;
-  /** Ordered by name. */
+  /** Lists the vaults, ordered by name. */
   list(filter: VaultFilter, page: Page): Promise<Listed<VaultRow>>;
   create(vault: NewVault): Promise<VaultRow>;
   update(id: number, patch: VaultPatch): Promise<VaultRow | undefined>;
   /** Deletes the vault and its objects; returns the files and tasks that are left to clean up. */
   delete(id: number): Promise<Deletion>;
-  /** The user's permissions on these vaults; a vault without any permission is not in the map. */
+  /** The user's permissions on these vaults; a vault without a permission is absent. */
   permissions(viewer: Viewer, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
-  /** What each vault holds that the user may read, by name. */
+  /** What the vaults hold that the user may read, ordered by name. */
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 
-/** What a vault holds. Bytes are those of segments, and of all stored versions of files. */
+/** What a vault holds. Bytes are the size of segments and of all stored versions of files. */
 export interface VaultUsage {
   readonly id: number;
   readonly name: string;
@@ -148,13 +148,13 @@ const vaults = table<VaultRow, { nameKey: string }>(
 
 /** Statements over vaults. */
 export function vaultTable(db: Database): VaultTable {
-  const one = async (where: Sql): Promise<VaultRow | undefined> => {
+  const vaultWhere = async (where: Sql): Promise<VaultRow | undefined> => {
     const row = await db.get(sql`SELECT ${vaults.columns} FROM vaults WHERE ${where}`);
     return row && vaults.parse(row);
   };
-  const get = (id: number): Promise<VaultRow | undefined> => one(sql`vaults.id = ${id}`);
+  const get = (id: number): Promise<VaultRow | undefined> => vaultWhere(sql`vaults.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
-    one(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
+    vaultWhere(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${foldName(name)}`);
   const levels = async (
     viewer: Viewer,
     ids: readonly number[],
@@ -170,15 +170,16 @@ export function vaultTable(db: Database): VaultTable {
   return {
     get,
     byName,
-    byFullPath: (path, viewer) => one(isVaultOf(path, viewer)),
-    personal: (userId) => one(sql`vaults.user_id = ${userId} AND vaults.vault_type = 'user'`),
+    byFullPath: (path, viewer) => vaultWhere(isVaultOf(path, viewer)),
+    personal: (userId) =>
+      vaultWhere(sql`vaults.user_id = ${userId} AND vaults.vault_type = 'user'`),
     list: async (filter, page) =>
       listPage(
         db,
         vaults,
         {
           from: sql`vaults`,
-          where: all(conditions(filter)),
+          where: allOf(vaultConditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id`,
         },
         page,
@@ -203,7 +204,7 @@ export function vaultTable(db: Database): VaultTable {
           createdAt: now,
           updatedAt: now,
         };
-        await tx.run(vaults.insert({ ...row, nameKey: fold(row.name) }));
+        await tx.run(vaults.insert({ ...row, nameKey: foldName(row.name) }));
         await indexVaultTags(tx, row.id, row.tags);
         await recordCreated(tx, row.id);
         return row;
@@ -223,7 +224,7 @@ export function vaultTable(db: Database): VaultTable {
         const tags = patch.tags && cleanTags(patch.tags);
         const change = vaults.update(id, {
           ...patch,
-          ...(name !== undefined && { nameKey: fold(name) }),
+          ...(name !== undefined && { nameKey: foldName(name) }),
           ...(tags !== undefined && { tags }),
           updatedAt: Date.now(),
         });
@@ -233,9 +234,9 @@ export function vaultTable(db: Database): VaultTable {
       }),
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removed = await collectVaultDeletion(tx, id);
+        const removedVault = await collectVaultDeletion(tx, id);
         await tx.run(sql`DELETE FROM vaults WHERE id = ${id}`);
-        return removed;
+        return removedVault;
       }),
     permissions: async (viewer, ids) => {
       const found = new Map<number, Permission>();
@@ -296,21 +297,21 @@ export function isVaultOf({ domain, vault }: FullPath, viewer: Viewer): Sql {
   }
   const account =
     domain === null ? sql`vaults.account_id = ${viewer.accountId}` : isAccountOf(domain);
-  return sql`vaults.name_key = ${fold(vault)} AND ${account}`;
+  return sql`vaults.name_key = ${foldName(vault)} AND ${account}`;
 }
 
 function isAccountOf(domain: string): Sql {
-  return sql`vaults.account_id IN (SELECT id FROM accounts WHERE domain_key = ${fold(domain)})`;
+  return sql`vaults.account_id IN (SELECT id FROM accounts WHERE domain_key = ${foldName(domain)})`;
 }
 
-function conditions(filter: VaultFilter): Sql[] {
+function vaultConditions(filter: VaultFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`vaults.id`, filter.ids));
   if (filter.among) clauses.push(isAmong(sql`vaults.id`, filter.among));
   if (filter.accountIds) clauses.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
   if (filter.userIds) clauses.push(isOneOf(sql`vaults.user_id`, filter.userIds));
-  if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${fold(filter.name)}`);
+  if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${foldName(filter.name)}`);
   if (filter.accountDomain !== undefined) clauses.push(isAccountOf(filter.accountDomain));
   if (filter.vaultType) clauses.push(sql`vaults.vault_type = ${filter.vaultType}`);
   if (filter.storageClass !== undefined) {
@@ -330,9 +331,9 @@ function conditions(filter: VaultFilter): Sql[] {
   }
   if (filter.query !== undefined) {
     // Choice: the filter `query` of vaults ignores case in names, and in descriptions only of ASCII letters, as SQLite's LOWER does.
-    const inName = contains(sql`vaults.name_key`, fold(filter.query));
+    const inName = containsText(sql`vaults.name_key`, foldName(filter.query));
     const description = sql`LOWER(COALESCE(vaults.description, ''))`;
-    clauses.push(sql`(${inName} OR ${contains(description, filter.query.toLowerCase())})`);
+    clauses.push(sql`(${inName} OR ${containsText(description, filter.query.toLowerCase())})`);
   }
   return clauses;
 }
@@ -343,7 +344,7 @@ async function requireFreeName(
   name: string,
   exceptId: number | null,
 ): Promise<void> {
-  const taken = await vaultTable(tx).byName(accountId, name);
-  if (taken === undefined || taken.id === exceptId) return;
+  const vaultWithName = await vaultTable(tx).byName(accountId, name);
+  if (vaultWithName === undefined || vaultWithName.id === exceptId) return;
   throw invalid('name', `A vault named ${JSON.stringify(name)} exists already.`);
 }

@@ -32,13 +32,13 @@ export interface KeyColumn {
 /** A segment in which keys are looked for. */
 export interface SearchedFile extends CheckedFile {
   readonly deletion: DeletionVector | undefined;
-  /** As in `Segment`. */
+  /** The first row id, as in `Segment`. */
   readonly baseRowId: number | undefined;
-  /** If the key is one string: its bounds in the log, in the order of their bytes; undefined if the log has none. */
+  /** If the key is one string: the bounds of the strings in the log, in byte order; undefined if the log has none. */
   readonly bounds: readonly [min: string, max: string] | undefined;
-  /** If the key is the `_id`: as in `Segment`. Where they are known, the file is read only for row ids. */
+  /** If the key is the `_id`: the runs of ids, as in `Segment`. With them, the file is read only for row ids. */
   readonly idRuns?: readonly IdRun[] | undefined;
-  /** Rows of the file. */
+  /** The number of rows of the file. */
   readonly rows: number;
 }
 
@@ -47,9 +47,9 @@ export type WantedRow = readonly [file: number, row: number];
 
 /** The records that a `RowSearch` has found. */
 export interface FoundRows {
-  /** For each segment. */
+  /** The findings for each segment. */
   readonly segments: readonly FoundInSegment[];
-  /** Number of different keys. */
+  /** The number of distinct keys. */
   readonly distinct: number;
   /** The first row of `wanted` without a key. */
   readonly missing: WantedRow | undefined;
@@ -60,7 +60,7 @@ export interface FoundRows {
 /** The rows of one segment with a wanted key that are not deleted, ascending. */
 export interface FoundInSegment {
   readonly rows: Int32Array;
-  /** For each of them, the first row of `wanted` with its key: the number of the file, and of the row in it. */
+  /** For each found row, the first row of `wanted` with its key: number of the file, and of the row in the file. */
   readonly files: Int32Array;
   readonly given: Int32Array;
   readonly rowIds: Float64Array;
@@ -68,7 +68,7 @@ export interface FoundInSegment {
 
 /** Maximum number of different keys. */
 const maxKeys = 100_000_000;
-/** With more keys than this, nearly every segment may hold one of them. */
+/** The number of keys above which nearly every segment may contain one of them. */
 const fewKeys = 10_000;
 
 /** Finds the rows whose key is among those wanted. Reads no other column. Throws `damaged`, and `budget` for too many keys. */
@@ -77,25 +77,26 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   /** The keys that the log alone does not place. */
   const table = new StringTable(maxKeys, overflow);
   const first: { readonly files: number[]; readonly rows: number[] } = { files: [], rows: [] };
-  const placed = new PlacedRows(segments);
+  const placedRows = new PlacedRows(segments);
   const found = segments.map(() => new Matches());
   let places = 0;
   let missing: WantedRow | undefined;
-  let repeated: FoundRows['repeated'];
-  const given = columns.map((column) => column.given);
+  let repeatedKey: FoundRows['repeated'];
+  const givenColumns = columns.map((column) => column.given);
   for (const [number, checked] of wanted.entries()) {
     withFile(checked, (file) =>
-      eachKey(file, given, (row, bytes, start, end) => {
+      eachKey(file, givenColumns, (row, bytes, start, end) => {
         if (start < 0) {
           missing ??= [number, row];
           return;
         }
-        const take = placed.take(bytes, start, end);
+        const take = placedRows.take(bytes, start, end);
         if (take === 'first') {
-          found[placed.segment]!.add(placed.row, number, row);
+          found[placedRows.segment]!.add(placedRows.row, number, row);
           places++;
         } else if (take === 'again') {
-          if (isUnique) repeated ??= [found[placed.segment]!.givenOf(placed.row), [number, row]];
+          if (isUnique)
+            repeatedKey ??= [found[placedRows.segment]!.givenOf(placedRows.row), [number, row]];
         } else {
           const before = table.size;
           const key = table.add(bytes, start, end);
@@ -103,7 +104,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
             first.files.push(number);
             first.rows.push(row);
           } else if (isUnique && overflow.unsupported === undefined)
-            repeated ??= [
+            repeatedKey ??= [
               [first.files[key]!, first.rows[key]!],
               [number, row],
             ];
@@ -113,12 +114,12 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   }
   if (overflow.unsupported !== undefined || table.size + places > maxKeys)
     throw new AppError('budget', `an import names at most ${maxKeys} different records`);
-  const few = table.size > fewKeys ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
+  const fewKeysList = table.size > fewKeys ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
   const stored = columns.map((column) => column.stored);
   return {
     segments: segments.map((segment, i): FoundInSegment => {
       const matches = found[i]!;
-      if (segment.idRuns !== undefined || (few !== undefined && !mayHold(segment, few)))
+      if (segment.idRuns !== undefined || (fewKeysList !== undefined && !mayHold(segment, fewKeysList)))
         return matches.finish((rows) => rowIdsOf(rows, segment, () => withFile(segment, storedRowIds))); // prettier-ignore
       return withFile(segment, (file) => {
         eachLivingKey(file, segment, stored, (row, bytes, start, end) => {
@@ -130,13 +131,13 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
     }),
     distinct: table.size + places,
     missing,
-    repeated,
+    repeated: repeatedKey,
   };
 }
 
 /**
- * The rows of segments whose `_id`s are known without reading them, if each of some strings is the `_id` of another one of their records;
- * undefined if not. The strings are those of file 0.
+ * The rows of the records whose `_id`s are these strings, if the log alone determines them and no two strings are equal; else undefined. The
+ * strings are those of file 0.
  */
 export function placeAll(
   ids: Data,
@@ -145,12 +146,12 @@ export function placeAll(
   if (ids.nullCount > 0) return undefined;
   const { buffer, byteOffset, byteLength } = ids.values as Uint8Array;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
-  const placed = new PlacedRows(segments);
+  const placedRows = new PlacedRows(segments);
   const found = segments.map(() => new Matches());
   for (let row = 0; row < ids.length; row++) {
-    const take = placed.take(bytes, ids.valueOffsets[row]!, ids.valueOffsets[row + 1]!);
+    const take = placedRows.take(bytes, ids.valueOffsets[row]!, ids.valueOffsets[row + 1]!);
     if (take !== 'first') return undefined;
-    found[placed.segment]!.add(placed.row, 0, row);
+    found[placedRows.segment]!.add(placedRows.row, 0, row);
   }
   return found.map((matches, i) => {
     const segment = segments[i]!;
@@ -178,13 +179,13 @@ class Matches {
 
   finish(rowIdsOfRows: (rows: Int32Array) => Float64Array): FoundInSegment {
     const order = ascendingOrder(this.#rows);
-    const ordered = (numbers: readonly number[]): Int32Array =>
+    const inOrder = (numbers: readonly number[]): Int32Array =>
       order === undefined ? Int32Array.from(numbers) : order.map((at) => numbers[at]!);
-    const rows = ordered(this.#rows);
+    const rows = inOrder(this.#rows);
     return {
       rows,
-      files: ordered(this.#files),
-      given: ordered(this.#given),
+      files: inOrder(this.#files),
+      given: inOrder(this.#given),
       rowIds: rowIdsOfRows(rows),
     };
   }
@@ -197,15 +198,15 @@ function eachLivingKey(
   stored: readonly (readonly string[])[],
   visit: VisitKey,
 ): void {
-  const gone = deletion ? deletedRows(deletion) : [];
+  const deletedRowList = deletion ? deletedRows(deletion) : [];
   let next = 0;
   eachKey(file, stored, (row, bytes, start, end) => {
-    if (gone[next] === row) next++;
+    if (deletedRowList[next] === row) next++;
     else visit(row, bytes, start, end);
   });
 }
 
-/** The row ids of rows of a segment; `read` returns those of all its rows, if it stores them. */
+/** The row ids of rows of a segment; `read` returns the stored row ids of all its rows, if it has any. */
 function rowIdsOf(
   rows: Int32Array,
   { baseRowId }: SearchedFile,

@@ -11,42 +11,48 @@ import {
 import { DataType as ArrowType } from 'apache-arrow';
 
 /** Where the rows of a new column come from: row i is row `rows[i]` of the column `from[i]`, or null if that is -1. */
-export interface Picks {
+export interface RowPicks {
   readonly from: Uint8Array;
   readonly rows: Int32Array;
 }
 
 /** Rows of one column, which is the same column if they are all its rows in their order. */
-export function taken(column: Data, rows: Int32Array): Data {
-  let same = 0;
-  while (same < rows.length && rows[same] === same) same++;
-  if (same === column.length && same === rows.length) return column;
-  return interleaved([column], { from: new Uint8Array(rows.length), rows });
+export function pickRowsOf(column: Data, rows: Int32Array): Data {
+  let sameCount = 0;
+  while (sameCount < rows.length && rows[sameCount] === sameCount) sameCount++;
+  if (sameCount === column.length && sameCount === rows.length) return column;
+  return interleaveColumns([column], { from: new Uint8Array(rows.length), rows });
 }
 
 /** Rows of several columns of the same type as one column. */
-export function interleaved(columns: readonly Data[], picks: Picks): Data {
+export function interleaveColumns(columns: readonly Data[], picks: RowPicks): Data {
   const { from, rows } = picks;
   const { type } = columns[0]!;
   const validity = validityOf(columns, picks);
   const base = { type, length: rows.length, ...validity };
   if (ArrowType.isStruct(type)) {
     const children = columns[0]!.children.map((_, i) =>
-      interleaved(
+      interleaveColumns(
         columns.map((column) => column.children[i]!),
         picks,
       ),
     );
-    return made<Struct>({ ...base, children });
+    return makeArrowData<Struct>({ ...base, children });
   }
   if (ArrowType.isList(type)) {
     const { offsets, elements } = elementPicks(columns, picks);
     const items = columns.map((column) => column.children[0]!);
-    return made<List>({ ...base, valueOffsets: offsets, child: interleaved(items, elements) });
+    return makeArrowData<List>({
+      ...base,
+      valueOffsets: offsets,
+      child: interleaveColumns(items, elements),
+    });
   }
-  if (ArrowType.isUtf8(type)) return made<Utf8>({ ...base, ...strings(columns, picks) });
-  if (ArrowType.isBool(type)) return made<Bool>({ ...base, data: bits(columns, from, rows) });
-  return made<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
+  if (ArrowType.isUtf8(type))
+    return makeArrowData<Utf8>({ ...base, ...interleaveStrings(columns, picks) });
+  if (ArrowType.isBool(type))
+    return makeArrowData<Bool>({ ...base, data: interleaveBits(columns, from, rows) });
+  return makeArrowData<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
 }
 
 /** Whether a row of a column has a value. */
@@ -54,15 +60,15 @@ export function isValid({ nullCount, nullBitmap }: Data, row: number): boolean {
   return row >= 0 && (nullCount === 0 || (nullBitmap[row >> 3]! & (1 << (row & 7))) !== 0);
 }
 
-/** A column with these properties, which fit its type. */
-export function made<T extends DataType>(props: object): Data {
+/** An Arrow column with these properties, which must fit its type. */
+export function makeArrowData<T extends DataType>(props: object): Data {
   return makeData(props as never) as Data<T> as Data;
 }
 
 /** The validity of the rows of a new column. */
 export function validityOf(
   columns: readonly Data[],
-  { from, rows }: Picks,
+  { from, rows }: RowPicks,
 ): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {
   const isPlain = columns.every(({ nullCount }) => nullCount === 0) && !rows.includes(-1);
   if (isPlain) return { nullCount: 0 };
@@ -78,8 +84,8 @@ export function validityOf(
 /** The offsets of the lists of the new column, and where their elements come from. */
 function elementPicks(
   columns: readonly Data[],
-  { from, rows }: Picks,
-): { readonly offsets: Int32Array; readonly elements: Picks } {
+  { from, rows }: RowPicks,
+): { readonly offsets: Int32Array; readonly elements: RowPicks } {
   const offsets = new Int32Array(rows.length + 1);
   for (let i = 0; i < rows.length; i++) {
     const column = columns[from[i]!]!;
@@ -103,9 +109,9 @@ function lengthAt({ valueOffsets }: Data, row: number): number {
   return valueOffsets[row + 1]! - valueOffsets[row]!;
 }
 
-function strings(
+function interleaveStrings(
   columns: readonly Data[],
-  { from, rows }: Picks,
+  { from, rows }: RowPicks,
 ): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
   const valueOffsets = new Int32Array(rows.length + 1);
   let end = 0;
@@ -125,7 +131,7 @@ function strings(
     if (size > 0 && starts[first + next - i]! - starts[first]! === size) {
       copyBytes(bytes, starts[first]!, size, data, begin);
     } else if (size > 0) {
-      // A null may have bytes.
+      // A null value may have bytes.
       for (let at = i; at < next; at++) {
         const length = valueOffsets[at + 1]! - valueOffsets[at]!;
         copyBytes(bytes, starts[first + at - i]!, length, data, valueOffsets[at]!);
@@ -157,7 +163,7 @@ function copyBytes(
   else for (let i = 0; i < length; i++) into[at + i] = bytes[first + i]!;
 }
 
-function bits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
+function interleaveBits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
   const found = new Uint8Array((rows.length + 7) >> 3);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
@@ -176,16 +182,18 @@ function fixedWidth(columns: readonly Data[], from: Uint8Array, rows: Int32Array
     ({ buffer, byteOffset, byteLength }) => new Int32Array(buffer, byteOffset, byteLength >> 2),
   );
   const width = isWide ? 2 : 1;
-  const into = new Int32Array(width * rows.length);
+  const pickedValues = new Int32Array(width * rows.length);
   for (let i = 0; i < rows.length;) {
     const next = runEnd(from, rows, i);
     const source = halves[from[i]!]!;
     const row = rows[i]!;
-    if (next - i > 8) into.set(source.subarray(width * row, width * (row + next - i)), width * i);
+    if (next - i > 8)
+      pickedValues.set(source.subarray(width * row, width * (row + next - i)), width * i);
     else if (row >= 0)
-      for (let k = 0; k < width * (next - i); k++) into[width * i + k] = source[width * row + k]!;
+      for (let k = 0; k < width * (next - i); k++)
+        pickedValues[width * i + k] = source[width * row + k]!;
     i = next;
   }
   const type = first.constructor as new (buffer: ArrayBuffer, at: number, length: number) => object;
-  return new type(into.buffer, 0, rows.length);
+  return new type(pickedValues.buffer, 0, rows.length);
 }

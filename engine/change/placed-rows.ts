@@ -11,7 +11,7 @@ interface SegmentOfIds {
   readonly deletion: DeletionVector | undefined;
 }
 
-/** Rows of a segment, from `offset` on, whose `_id`s are those of the rows `first` to before `end` of one chunk. */
+/** Rows of a segment, from `offset` on, whose `_id`s are those of the rows from `first` to before `end` of one chunk. */
 interface PlacedRun {
   readonly segment: number;
   readonly offset: number;
@@ -22,16 +22,16 @@ interface PlacedRun {
 const isDeleted = 1;
 const isTaken = 2;
 
-/** Finds records by their `_id`s in the segments of which the log has them, without reading these. */
+/** Finds records by their `_id`s in segments whose ids the log has, without reading these segments. */
 export class PlacedRows {
   /** The row that `take` has found: the number of its segment, and its number there. */
   segment = -1;
   row = -1;
   readonly #segments: readonly SegmentOfIds[];
   readonly #chunks = new StringTable(Infinity, new Overflow());
-  /** By the number of the chunk. */
+  /** The runs of ids, by number of their chunk. */
   readonly #runs: PlacedRun[][] = [];
-  /** For each row of a segment: 0, `isDeleted` or `isTaken`; undefined until a row of it is asked for. */
+  /** For each row of a segment: 0, `isDeleted` or `isTaken`; undefined until a row of the segment is asked for. */
   readonly #states: (Uint8Array | undefined)[] = [];
   /** The runs of the `_id` before, which often is of the same chunk. */
   #last: { readonly bytes: Uint8Array; readonly start: number; readonly runs: readonly PlacedRun[] } | undefined; // prettier-ignore
@@ -51,7 +51,7 @@ export class PlacedRows {
     }
   }
 
-  /** Sets `segment` and `row` to those of the record with an `_id`; tells whether it was found before. Undefined if there is none. */
+  /** Sets `segment` and `row` to the position of the record with an `_id`; returns whether it was found before, undefined if there is none. */
   take(bytes: Buffer, start: number, end: number): 'first' | 'again' | undefined {
     if (end - start !== idLength || this.#runs.length === 0) return undefined;
     const number = rowOfRecord(bytes, start);
@@ -84,7 +84,7 @@ function statesOf({ rows, deletion }: SegmentOfIds): Uint8Array {
   return states;
 }
 
-/** Whether the `_id`s that begin at these places are of the same chunk. */
+/** Whether the `_id`s at these positions belong to the same chunk. */
 function isSameChunk(a: Uint8Array, aStart: number, b: Uint8Array, bStart: number): boolean {
   for (let i = chunkLength - 1; i >= 0; i--) if (a[aStart + i] !== b[bStart + i]) return false;
   return true;

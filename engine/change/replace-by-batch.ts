@@ -7,19 +7,19 @@ import type { IdentifiedBatch } from '../ingest/record-ids.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { Segment } from '../store/store.js';
 import { placeAll, type FoundInSegment, type SearchedFile } from './find-rows.js';
-import { taken } from './interleave.js';
+import { pickRowsOf } from './interleave.js';
 import { rowIdData, writeUnflushedRows } from './replace-rows.js';
 
-/** The records that those of a batch may replace: plain data. */
+/** The stored records that the records of a batch may replace: plain data. */
 export interface ReplaceableRows {
   readonly segments: readonly SearchedFile[];
-  /** The columns of their dataset. */
+  /** The columns of the dataset. */
   readonly columns: Columns;
-  /** As in `ReplaceOrder`. */
+  /** Whether other fields keep their values, as in `ReplaceOrder`. */
   readonly keepsOthers: boolean;
 }
 
-/** Records that replace others: their segment, and for each segment with some of those the rows of these. */
+/** The result of a replacement: the segment of the new records, and the rows that they replace in each segment. */
 export interface BatchReplacement {
   readonly segment: Segment;
   readonly replaced: readonly ReplacedRows[];
@@ -40,9 +40,9 @@ export async function replaceByBatch(
   path: string,
 ): Promise<BatchReplacement | undefined> {
   const [, commits, ...values] = data.data.children as [Data, Data, ...Data[]];
-  const given = columns.findIndex(({ physical }) => physical === givenId.physical);
-  if (given < 0 || (keepsOthers && !haveAll(stored, columns, values))) return undefined;
-  const found = placeAll(values[given]!, segments);
+  const givenIdAt = columns.findIndex(({ physical }) => physical === givenId.physical);
+  if (givenIdAt < 0 || (keepsOthers && !haveAll(stored, columns, values))) return undefined;
+  const found = placeAll(values[givenIdAt]!, segments);
   if (found === undefined) return undefined;
   const rowIds = concatenated(Float64Array, found.map((one) => one.rowIds)); // prettier-ignore
   const rows = concatenated(Int32Array, found.map((one) => one.given)); // prettier-ignore
@@ -50,28 +50,28 @@ export async function replaceByBatch(
   const ids = order === undefined ? rowIds : new Float64Array(rowIds.length);
   if (order !== undefined) for (const [i, at] of order.entries()) ids[i] = rowIds[at]!;
   const from = order?.map((at) => rows[at]!) ?? rows;
-  const others = (_: unknown, i: number): boolean => i !== given;
+  const isOther = (_: unknown, i: number): boolean => i !== givenIdAt;
   const children = [
-    taken(values[given]!, from),
-    taken(commits, from),
+    pickRowsOf(values[givenIdAt]!, from),
+    pickRowsOf(commits, from),
     rowIdData(ids),
-    ...values.filter(others).map((column) => taken(column, from)),
+    ...values.filter(isOther).map((column) => pickRowsOf(column, from)),
   ];
-  const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(others)], children, path); // prettier-ignore
-  const replaced = found.flatMap((one, number) =>
+  const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(isOther)], children, path); // prettier-ignore
+  const replacedRows = found.flatMap((one, number) =>
     one.rows.length === 0 ? [] : [{ segment: number, rows: one.rows, given: one.given }],
   );
-  return { segment: { ...segment, isAscending: true }, replaced };
+  return { segment: { ...segment, isAscending: true }, replaced: replacedRows };
 }
 
-/** Whether each record has a value of its own for each of these columns. */
+/** Whether each record has a value for each of these columns. */
 function haveAll(wanted: Columns, columns: Columns, data: readonly Data[]): boolean {
   return wanted.every(({ physical, children }) => {
     const i = columns.findIndex((one) => one.physical === physical);
-    const own = columns[i];
-    if (own === undefined || data[i]!.nullCount > 0) return false;
-    if (own.type === 'json' && !own.isList) return false; // objects are merged
-    if (children === undefined || own.isList) return true;
-    return haveAll(children, own.children ?? [], data[i]!.children);
+    const ownColumn = columns[i];
+    if (ownColumn === undefined || data[i]!.nullCount > 0) return false;
+    if (ownColumn.type === 'json' && !ownColumn.isList) return false; // objects are merged
+    if (children === undefined || ownColumn.isList) return true;
+    return haveAll(children, ownColumn.children ?? [], data[i]!.children);
   });
 }

@@ -8,8 +8,8 @@ import { presentColumns } from '../store/merge.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
-import { interleaved, isValid, taken } from './interleave.js';
-import { isWhole, updated } from './update-values.js';
+import { interleaveColumns, isValid, pickRowsOf } from './interleave.js';
+import { isWhole, updateValues } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others, and become one segment. */
@@ -18,11 +18,11 @@ export interface ReplaceOrder {
   readonly given: readonly StoredSegment[];
   /** The columns of the dataset after the change. */
   readonly columns: Columns;
-  /** True if fields that a record does not have keep the values that they had (`upsert`), false if they lose them (`overwrite`). */
+  /** True if fields that a given record lacks keep their former values (`upsert`), false if they lose them (`overwrite`). */
   readonly keepsOthers: boolean;
   /** True if records are found by their `_id`, false if by other fields: a replaced record keeps its `_id`. */
   readonly isById: boolean;
-  /** At least one. */
+  /** The rows that replace others; at least one. */
   readonly matches: RowMatches;
   readonly segments: readonly StoredSegment[];
   /** Absolute path of the segment that is written. */
@@ -35,7 +35,7 @@ export interface AddOrder {
   readonly given: StoredSegment;
   /** The columns of the dataset after the change. */
   readonly columns: Columns;
-  /** Their rows in that segment, ascending; at least one. */
+  /** The replaced rows in that segment, ascending; at least one. */
   readonly rows: Int32Array;
   /** Absolute path of the segment that is written. */
   readonly path: string;
@@ -59,36 +59,47 @@ export interface RowMatches {
 export async function replaceRows(order: ReplaceOrder): Promise<Segment> {
   const { given, columns, keepsOthers, isById, segments, matches, path } = order;
   const sources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
-  const present = presentColumns(columns, sources);
+  const columnsPresent = presentColumns(columns, sources);
   const id = isById ? [givenId] : [];
-  const news = pickedRows(given, matches.files, matches.given, [commitColumn, ...id, ...present]);
+  const news = pickedRows(given, matches.files, matches.given, [
+    commitColumn,
+    ...id,
+    ...columnsPresent,
+  ]);
   const values = news.columns.slice(1 + id.length);
-  const isRead = values.map((data, i) => keepsOthers && !isWhole(present[i]!, data));
-  const wanted = [...(isById ? [] : [idColumn]), ...present.filter((_, i) => isRead[i])];
-  const olds = pickedRows(segments, matches.segments, matches.rows, wanted);
+  const isRead = values.map((data, i) => keepsOthers && !isWhole(columnsPresent[i]!, data));
+  const wantedColumns = [
+    ...(isById ? [] : [idColumn]),
+    ...columnsPresent.filter((_, i) => isRead[i]),
+  ];
+  const olds = pickedRows(segments, matches.segments, matches.rows, wantedColumns);
   let next = isById ? 0 : 1;
   const rows = { given: news.rows, old: olds.rows };
-  const changed = values.map((data, i) =>
-    isRead[i] ? updated(present[i]!, data, olds.columns[next++]!, rows) : taken(data, news.rows),
+  const changedValues = values.map((data, i) =>
+    isRead[i]
+      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows)
+      : pickRowsOf(data, news.rows),
   );
-  const ids = isById ? taken(news.columns[1]!, news.rows) : taken(olds.columns[0]!, olds.rows);
-  const commits = taken(news.columns[0]!, news.rows);
-  const data = [ids, commits, rowIdData(matches.rowIds), ...changed];
-  return { ...(await writeRows([rowIdColumn, ...present], data, path)), isAscending: true };
+  const ids = isById
+    ? pickRowsOf(news.columns[1]!, news.rows)
+    : pickRowsOf(olds.columns[0]!, olds.rows);
+  const commits = pickRowsOf(news.columns[0]!, news.rows);
+  const data = [ids, commits, rowIdData(matches.rowIds), ...changedValues];
+  return { ...(await writeRows([rowIdColumn, ...columnsPresent], data, path)), isAscending: true };
 }
 
-/** Writes records as a segment, in their order: each has the id that it was given, or that of its row. */
+/** Writes records as a segment, in their order; each keeps its given id or gets the id of its row. */
 export async function addRows({ given, columns, rows, path }: AddOrder): Promise<Segment> {
-  const present = presentColumns(columns, [given.columns]);
+  const columnsPresent = presentColumns(columns, [given.columns]);
   const read = readRows(
     [{ segment: given, columns: given.columns, rows }],
-    [idColumn, commitColumn, givenId, ...present],
+    [idColumn, commitColumn, givenId, ...columnsPresent],
   );
   const [own, commits, givenIds, ...values] = read as [Data, Data, Data, ...Data[]];
   const all = Int32Array.from(rows.keys());
   const from = Uint8Array.from(all, (row) => (isValid(givenIds, row) ? 1 : 0));
-  const ids = interleaved([own, givenIds], { from, rows: all });
-  return writeRows(present, [ids, commits, ...values], path);
+  const ids = interleaveColumns([own, givenIds], { from, rows: all });
+  return writeRows(columnsPresent, [ids, commits, ...values], path);
 }
 
 const [idColumn, commitColumn] = reservedColumns as [Column, Column];
@@ -101,36 +112,53 @@ function pickedRows(
   columns: Columns,
 ): { readonly columns: readonly Data[]; readonly rows: Int32Array } {
   if (columns.length === 0) return { columns: [], rows };
+  const { runs, positions } = ascendingRuns(numbers, rows);
+  const sources = runs.map((run): RowsToRead => {
+    const segment = segments[run.number]!;
+    return { segment, columns: segment.columns, rows: run.rows };
+  });
+  return { columns: readRows(sources, columns), rows: positions };
+}
+
+/** Distinct rows of one segment, ascending. */
+interface RowRun {
+  readonly number: number;
+  readonly rows: Int32Array;
+}
+
+/** Rows in any order, which may repeat, as ascending runs by number of their segment; and the position of each row among those of all runs. */
+export function ascendingRuns(
+  numbers: Int32Array,
+  rows: Int32Array,
+): { readonly runs: readonly RowRun[]; readonly positions: Int32Array } {
   const keys = new Float64Array(rows.length);
-  let most = 0;
-  for (let i = 0; i < rows.length; i++) if (rows[i]! > most) most = rows[i]!;
-  for (let i = 0; i < rows.length; i++) keys[i] = numbers[i]! * (most + 1) + rows[i]!;
+  let greatestRow = 0;
+  for (let i = 0; i < rows.length; i++) if (rows[i]! > greatestRow) greatestRow = rows[i]!;
+  for (let i = 0; i < rows.length; i++) keys[i] = numbers[i]! * (greatestRow + 1) + rows[i]!;
   const order = ascendingOrder(keys);
-  const places = new Int32Array(rows.length);
+  const positions = new Int32Array(rows.length);
   const distinct = new Int32Array(rows.length);
-  const sources: RowsToRead[] = [];
+  const runs: RowRun[] = [];
   let [begin, end, number] = [0, 0, -1];
-  const close = (): void => {
+  const closeRun = (): void => {
     if (end === begin) return;
-    const segment = segments[number]!;
-    sources.push({ segment, columns: segment.columns, rows: distinct.subarray(begin, end) });
+    runs.push({ number, rows: distinct.subarray(begin, end) });
     begin = end;
   };
   for (let at = 0; at < rows.length; at++) {
     const i = order?.[at] ?? at;
     if (numbers[i] !== number) {
-      close();
+      closeRun();
       number = numbers[i]!;
     }
-    // With `id_fields`, one record may replace several.
     if (end === begin || distinct[end - 1] !== rows[i]) distinct[end++] = rows[i]!;
-    places[i] = end - 1;
+    positions[i] = end - 1;
   }
-  close();
-  return { columns: readRows(sources, columns), rows: places };
+  closeRun();
+  return { runs, positions };
 }
 
-/** The column of these row ids. */
+/** The column of row ids. */
 export function rowIdData(rowIds: Float64Array): Data {
   const halves = new Int32Array(2 * rowIds.length);
   for (let i = 0; i < rowIds.length; i++) {
@@ -152,7 +180,7 @@ export async function writeRows(
   return segment;
 }
 
-/** The same, but the segment is not durable yet. */
+/** As `writeRows`, but the segment is not durable yet. */
 export async function writeUnflushedRows(
   columns: Columns,
   children: readonly Data[],

@@ -18,12 +18,12 @@ export function eachKey(
   const columns = paths.map((path) => loadColumn(file, path, new GrowingDictionary()));
   const [first] = columns;
   if (columns.includes(undefined) || first === undefined) {
-    for (let row = 0; row < file.rows; row++) visit(row, none, -1, -1);
+    for (let row = 0; row < file.rows; row++) visit(row, noBytes, -1, -1);
   } else if (columns.length === 1 && isOfStrings(first)) eachString(first, visit);
   else eachText(columns as readonly MemoryColumn[], file.rows, visit);
 }
 
-const none = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 function isOfStrings({ values: { kind } }: MemoryColumn): boolean {
   return kind === 'strings' || kind === 'dictionary';
@@ -35,7 +35,7 @@ function eachString({ values, present, rows }: MemoryColumn, visit: VisitKey): v
   const { bytes, offsets } = isDictionary ? values.dictionary.utf8 : values;
   for (let row = 0; row < rows; row++) {
     const at = isDictionary ? values.indices[row]! : row;
-    if (present?.[row] === 0) visit(row, none, -1, -1);
+    if (present?.[row] === 0) visit(row, noBytes, -1, -1);
     else visit(row, bytes, offsets[at]!, offsets[at + 1]!);
   }
 }
@@ -45,7 +45,7 @@ function eachText(columns: readonly MemoryColumn[], rows: number, visit: VisitKe
   const texts = columns.map(textOf);
   for (let row = 0; row < rows; row++) {
     if (columns.some(({ present }) => present?.[row] === 0)) {
-      visit(row, none, -1, -1);
+      visit(row, noBytes, -1, -1);
       continue;
     }
     const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));

@@ -11,7 +11,7 @@ import { encodedOrigins } from '../store/origins.js';
 import { maxIdRuns, rowIdColumn } from '../store/row-ids.js';
 import type { IdRun, Segment } from '../store/store.js';
 import { storedRowIds } from './find-rows.js';
-import { taken } from './interleave.js';
+import { pickRowsOf } from './interleave.js';
 import { rowIdData, writeRows } from './replace-rows.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
@@ -45,7 +45,7 @@ export interface SortOrder extends SortSources {
 /** A segment whose rows are in the order of their row ids. */
 export interface SortedSegment {
   readonly segment: Segment;
-  /** Where its rows come from, in the form of the log. */
+  /** The rows from which the segment comes, in the form of the log. */
   readonly origins: string;
 }
 
@@ -68,9 +68,9 @@ export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanOrder): read
     const count = ids.length;
     if (count === 0) return [];
     const spans: RowIdSpan[] = [];
-    const each = Math.ceil(count / Math.ceil(count / rowsPerSpan));
+    const rowsPerPart = Math.ceil(count / Math.ceil(count / rowsPerSpan));
     let from = ids[0]!;
-    for (let next = each; next < count; next += each) {
+    for (let next = rowsPerPart; next < count; next += rowsPerPart) {
       const to = ids[next]!;
       if (to > from) spans.push({ from, to, isDeleted });
       from = to;
@@ -81,19 +81,19 @@ export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanOrder): read
 }
 
 function idsOf(source: MergeSource, isDeleted: boolean): Float64Array {
-  const { ids, gone } = identified(source);
+  const { ids, gone } = liveRowsOf(source);
   return ids.filter((_, row) => (gone[row] === 1) === isDeleted);
 }
 
-function identified({ file: path, segment }: MergeSource): IdentifiedRows {
+function liveRowsOf({ file: path, segment }: MergeSource): IdentifiedRows {
   const { rows, deletion, baseRowId, blockChecksums } = segment;
-  const gone = new Uint8Array(rows);
-  if (deletion) for (const row of deletedRows(deletion)) gone[row] = 1;
+  const isGone = new Uint8Array(rows);
+  if (deletion) for (const row of deletedRows(deletion)) isGone[row] = 1;
   if (baseRowId !== undefined)
-    return { ids: Float64Array.from({ length: rows }, (_, row) => baseRowId + row), gone };
+    return { ids: Float64Array.from({ length: rows }, (_, row) => baseRowId + row), gone: isGone };
   const file = new SegmentFile({ path, blockChecksums });
   try {
-    return { ids: storedRowIds(file), gone };
+    return { ids: storedRowIds(file), gone: isGone };
   } finally {
     file.close();
   }
@@ -106,22 +106,23 @@ export async function sortRows({
   columns,
   file,
 }: SortOrder): Promise<SortedSegment> {
-  const picked = sources.map((source) => rowsWithin(identified(source), span));
-  const count = picked.reduce((sum, { rows }) => sum + rows.length, 0);
+  const pickedRows = sources.map((source) => rowsWithin(liveRowsOf(source), span));
+  const count = pickedRows.reduce((sum, { rows }) => sum + rows.length, 0);
   const numbers = new Uint16Array(count);
   let end = 0;
-  for (const [number, one] of picked.entries()) numbers.fill(number, end, (end += one.rows.length));
-  const rows = concatenated(Int32Array, picked.map((one) => one.rows)); // prettier-ignore
-  const unsorted = concatenated(Float64Array, picked.map((one) => one.ids)); // prettier-ignore
+  for (const [number, one] of pickedRows.entries())
+    numbers.fill(number, end, (end += one.rows.length));
+  const rows = concatenated(Int32Array, pickedRows.map((one) => one.rows)); // prettier-ignore
+  const unsorted = concatenated(Float64Array, pickedRows.map((one) => one.ids)); // prettier-ignore
   const all = Int32Array.from({ length: count }, (_, row) => row);
   const order = ascendingOrder(unsorted) ?? all;
   const ids = Float64Array.from(order, (place) => unsorted[place]!);
-  const present = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
-  const data = readPicked(sources, picked, [...reservedColumns, ...present]);
-  const [recordIds, commits, ...values] = data.map((column) => taken(column, order));
+  const columnsPresent = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
+  const data = readPicked(sources, pickedRows, [...reservedColumns, ...columnsPresent]);
+  const [recordIds, commits, ...values] = data.map((column) => pickRowsOf(column, order));
   const isConsecutive = !span.isDeleted && ids[count - 1]! - ids[0]! === count - 1;
   const segment = await writeRows(
-    isConsecutive ? present : [rowIdColumn, ...present],
+    isConsecutive ? columnsPresent : [rowIdColumn, ...columnsPresent],
     [recordIds!, commits!, ...(isConsecutive ? [] : [rowIdData(ids)]), ...values],
     file,
   );
@@ -132,7 +133,7 @@ export async function sortRows({
   return {
     segment: {
       ...segment,
-      ...(isConsecutive ? { baseRowId: ids[0]! } : { isAscending: ascends(ids) }),
+      ...(isConsecutive ? { baseRowId: ids[0]! } : { isAscending: isAscending(ids) }),
       idRuns: span.isDeleted ? undefined : idRunsOf(ids, sources),
       ...(span.isDeleted && { deletion: deletionVector(all) }),
     },
@@ -164,13 +165,13 @@ function readPicked(
     const { rows } = picked[i]!;
     if (rows.length === 0) continue;
     const isWhole = rows.length === segment.rows;
-    const checked = { path, blockChecksums: segment.blockChecksums };
-    reads.push({ segment: checked, columns: segment.columns, rows: isWhole ? 'all' : rows });
+    const checkedFile = { path, blockChecksums: segment.blockChecksums };
+    reads.push({ segment: checkedFile, columns: segment.columns, rows: isWhole ? 'all' : rows });
   }
   return readRows(reads, columns);
 }
 
-function ascends(ids: Float64Array): boolean {
+function isAscending(ids: Float64Array): boolean {
   return ids.every((id, i) => i === 0 || id > ids[i - 1]!);
 }
 
@@ -182,7 +183,7 @@ function idRunsOf(
   ids: Float64Array,
   sources: readonly MergeSource[],
 ): readonly IdRun[] | undefined {
-  const known = sources.flatMap(({ segment: { baseRowId, idRuns = [] } }) => {
+  const knownRuns = sources.flatMap(({ segment: { baseRowId, idRuns = [] } }) => {
     let next = baseRowId;
     return idRuns.flatMap((run) => {
       if (next === undefined) return [];
@@ -191,11 +192,11 @@ function idRunsOf(
     });
   });
   const runs: { firstId: string; rows: number; chunk: string; next: number }[] = [];
-  let source: (typeof known)[number] | undefined;
+  let source: (typeof knownRuns)[number] | undefined;
   let [chunk, first] = ['', 0];
   for (const id of ids) {
     if (source === undefined || id < source.from || id >= source.to) {
-      source = known.find(({ from, to }) => id >= from && id < to);
+      source = knownRuns.find(({ from, to }) => id >= from && id < to);
       if (source === undefined) return undefined;
       [chunk, first] = placeOfRecord(source.firstId)!;
     }

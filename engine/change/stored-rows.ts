@@ -42,11 +42,11 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
     const stored = parquetSchema(parquetColumns(own));
     try {
       for (const group of file.groups) {
-        const wanted = rowsIn(rows, group);
-        const count = wanted === 'all' ? group.rows : wanted.length;
+        const wantedRows = rowsIn(rows, group);
+        const count = wantedRows === 'all' ? group.rows : wantedRows.length;
         if (count === 0) continue;
         const read = (leaf: number): LeafPart =>
-          partOf(file, group, leaf, stored.leaves[leaf]!, wanted);
+          partOf(file, group, leaf, stored.leaves[leaf]!, wantedRows);
         for (const [leaf, part] of leafParts(schema, stored, count, read).entries())
           parts[leaf]!.push(part);
       }
@@ -63,8 +63,8 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
 /** The rows of a group, numbered from its first. */
 function rowsIn(rows: RowsToRead['rows'], { first, rows: count }: RowGroup): RowsToRead['rows'] {
   if (rows === 'all') return rows;
-  const own = rows.subarray(lowerBound(rows, first), lowerBound(rows, first + count));
-  return own.length === count ? 'all' : own.map((row) => row - first);
+  const ownRows = rows.subarray(lowerBound(rows, first), lowerBound(rows, first + count));
+  return ownRows.length === count ? 'all' : ownRows.map((row) => row - first);
 }
 
 function partOf(
@@ -87,7 +87,7 @@ function partOf(
   );
 }
 
-/** The dictionary of a chunk and the data pages that hold some rows, and the numbers of these among the rows of those pages. */
+/** The dictionary and the data pages of a chunk that contain some rows, and the positions of these rows among those of the pages. */
 function pagesOf(
   { dictionaryOffset, dataOffset }: SegmentChunk,
   { firstRows, offsets, bytes }: OffsetIndex,
@@ -96,7 +96,7 @@ function pagesOf(
   const extents: Extent[] = [];
   if (dictionaryOffset !== undefined)
     extents.push({ begin: dictionaryOffset, bytes: dataOffset - dictionaryOffset });
-  const among = new Int32Array(rows.length);
+  const rowInPage = new Int32Array(rows.length);
   let [before, page] = [0, -1];
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
@@ -105,9 +105,9 @@ function pagesOf(
       page = lowerBound(firstRows, row + 1) - 1;
       extents.push({ begin: offsets[page]!, bytes: bytes[page]! });
     }
-    among[i] = before + row - firstRows[page]!;
+    rowInPage[i] = before + row - firstRows[page]!;
   }
-  return { extents, among };
+  return { extents, among: rowInPage };
 }
 
 /** Reads parts of a file, ascending, those that follow one another in one step. Their bytes are valid until `use` returns. */
@@ -119,13 +119,13 @@ function withExtents<T>(
   const buffer = acquire(Uint8Array, extents.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
   try {
     const parts: Uint8Array[] = [];
-    let filled = 0;
+    let filledRows = 0;
     for (let i = 0; i < extents.length;) {
       const { begin } = extents[i]!;
-      const from = filled;
-      for (; i < extents.length && extents[i]!.begin === begin + filled - from; i++)
-        parts.push(buffer.subarray(filled, (filled += extents[i]!.bytes)));
-      file.readInto(buffer.subarray(from, filled), begin);
+      const from = filledRows;
+      for (; i < extents.length && extents[i]!.begin === begin + filledRows - from; i++)
+        parts.push(buffer.subarray(filledRows, (filledRows += extents[i]!.bytes)));
+      file.readInto(buffer.subarray(from, filledRows), begin);
     }
     return use(parts);
   } finally {

@@ -1,7 +1,7 @@
 import type { Data, Struct, Utf8 } from 'apache-arrow';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Column, Value } from '../core/types.js';
-import { interleaved, isValid, made, taken, validityOf } from './interleave.js';
+import { interleaveColumns, isValid, makeArrowData, pickRowsOf, validityOf } from './interleave.js';
 
 /** The rows from which row i is made: `given[i]` of the given column, and `old[i]` of the old one. */
 interface UpdatedRows {
@@ -13,24 +13,24 @@ interface UpdatedRows {
  * The values of `given` where they are, and those of `old` elsewhere. Members of objects are chosen one by one, also where the column stores objects
  * as JSON; a list is taken as a whole.
  */
-export function updated(column: Column, given: Data, old: Data, rows: UpdatedRows): Data {
-  if (given.nullCount === given.length) return taken(old, rows.old);
+export function updateValues(column: Column, given: Data, old: Data, rows: UpdatedRows): Data {
+  if (given.nullCount === given.length) return pickRowsOf(old, rows.old);
   if (column.type === 'json' && !column.isList) return updatedJson(given, old, rows);
   const length = rows.given.length;
   const from = new Uint8Array(length);
-  const picked = new Int32Array(length);
+  const pickedSide = new Int32Array(length);
   for (let i = 0; i < length; i++) {
     const isGiven = isValid(given, rows.given[i]!);
     from[i] = isGiven ? 0 : 1;
-    picked[i] = isGiven ? rows.given[i]! : rows.old[i]!;
+    pickedSide[i] = isGiven ? rows.given[i]! : rows.old[i]!;
   }
-  const picks = { from, rows: picked };
-  if (column.children === undefined || column.isList) return interleaved([given, old], picks);
+  const picks = { from, rows: pickedSide };
+  if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);
   const children = column.children.map((child, i) =>
-    updated(child, given.children[i]!, old.children[i]!, rows),
+    updateValues(child, given.children[i]!, old.children[i]!, rows),
   );
   const validity = validityOf([given, old], picks);
-  return made<Struct>({ type: given.type, length, ...validity, children });
+  return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
 }
 
 /** Whether no given value needs an old one. */
@@ -43,11 +43,11 @@ export function isWhole(column: Column, given: Data): boolean {
 
 function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {
   const texts = Array.from(rows.given, (row, i): string | undefined => {
-    const own = textAt(given, row);
+    const givenText = textAt(given, row);
     const before = textAt(old, rows.old[i]!);
-    if (own === undefined || before === undefined) return own ?? before;
-    const [a, b] = [objectOf(own), objectOf(before)];
-    return a === undefined || b === undefined ? own : stringifyJson(mergedObject(a, b));
+    if (givenText === undefined || before === undefined) return givenText ?? before;
+    const [a, b] = [objectOf(givenText), objectOf(before)];
+    return a === undefined || b === undefined ? givenText : stringifyJson(mergedObject(a, b));
   });
   const parts = texts.map((text) => Buffer.from(text ?? ''));
   const valueOffsets = new Int32Array(parts.length + 1);
@@ -59,7 +59,7 @@ function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {
     else nullBitmap[i >> 3]! |= 1 << (i & 7);
   }
   const data = Buffer.concat(parts);
-  return made<Utf8>({
+  return makeArrowData<Utf8>({
     type: given.type,
     length: parts.length,
     nullCount,
@@ -92,11 +92,11 @@ function isObject(value: Value | undefined): value is JsonMembers {
 }
 
 function mergedObject(given: JsonMembers, old: JsonMembers): JsonMembers {
-  const merged = new Map(Object.entries(old));
+  const mergedMembers = new Map(Object.entries(old));
   for (const [name, value] of Object.entries(given)) {
-    const before = merged.get(name);
-    if (isObject(value) && isObject(before)) merged.set(name, mergedObject(value, before));
-    else if (value !== null || before === undefined) merged.set(name, value);
+    const before = mergedMembers.get(name);
+    if (isObject(value) && isObject(before)) mergedMembers.set(name, mergedObject(value, before));
+    else if (value !== null || before === undefined) mergedMembers.set(name, value);
   }
-  return Object.fromEntries(merged) as JsonMembers;
+  return Object.fromEntries(mergedMembers) as JsonMembers;
 }

@@ -12,12 +12,12 @@ export interface Block {
 
 /** Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as zones or octal numbers. */
 export function parseAddress(text: string): Address | undefined {
-  const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
-  if (!bare.includes(':')) {
-    const value = ipv4(bare);
+  const bareText = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  if (!bareText.includes(':')) {
+    const value = ipv4(bareText);
     return value === undefined ? undefined : { family: 4, value };
   }
-  const value = ipv6(bare);
+  const value = ipv6(bareText);
   if (value === undefined) return undefined;
   return value >> 32n === 0xffffn ? { family: 4, value: value & low32 } : { family: 6, value };
 }
@@ -27,18 +27,18 @@ export function parseAddressBlock(text: string): Block | undefined {
   const [, host = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(host);
   if (address === undefined) return undefined;
-  const most = address.family === 4 ? 32 : 128;
+  const maxBits = address.family === 4 ? 32 : 128;
   // The prefix length of a mapped IPv4 address counts the bits of IPv6.
-  const wrapped = address.family === 4 && host.includes(':') ? 96 : 0;
-  const bits = length === undefined ? most : Number(length) - wrapped;
-  return bits >= 0 && bits <= most ? { address, bits } : undefined;
+  const mappedBits = address.family === 4 && host.includes(':') ? 96 : 0;
+  const bits = length === undefined ? maxBits : Number(length) - mappedBits;
+  return bits >= 0 && bits <= maxBits ? { address, bits } : undefined;
 }
 
 /** Whether a block contains an address. */
-export function holds({ address: { family, value }, bits }: Block, address: Address): boolean {
+export function contains({ address: { family, value }, bits }: Block, address: Address): boolean {
   if (family !== address.family) return false;
-  const rest = BigInt((family === 4 ? 32 : 128) - bits);
-  return value >> rest === address.value >> rest;
+  const hostBits = BigInt((family === 4 ? 32 : 128) - bits);
+  return value >> hostBits === address.value >> hostBits;
 }
 
 /** Whether two addresses are equal. */
@@ -48,8 +48,8 @@ export function isSame(a: Address, b: Address): boolean {
 
 /** Whether an address belongs to the public internet, according to the IANA registries of special-purpose addresses. */
 export function isPublic(address: Address): boolean {
-  if (address.family === 4) return !special4.some((block) => holds(block, address));
-  return holds(globalUnicast, address) && !special6.some((block) => holds(block, address));
+  if (address.family === 4) return !special4.some((block) => contains(block, address));
+  return contains(globalUnicast, address) && !special6.some((block) => contains(block, address));
 }
 
 /**
@@ -58,7 +58,7 @@ export function isPublic(address: Address): boolean {
  */
 export function isForbidden(address: Address): boolean {
   return [address, ...embeddedIpv4(address)].some((one) =>
-    forbidden.some((block) => holds(block, one)),
+    forbiddenBlocks.some((block) => contains(block, one)),
   );
 }
 
@@ -66,7 +66,7 @@ export function isForbidden(address: Address): boolean {
 function embeddedIpv4({ family, value }: Address): readonly Address[] {
   if (family === 4) return [];
   const found: bigint[] = [];
-  const isIn = (text: string): boolean => holds(block(text), { family, value });
+  const isIn = (text: string): boolean => contains(parseBlock(text), { family, value });
   if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32);
   if (isIn('2002::/16')) found.push((value >> 80n) & low32);
   if (isIn('64:ff9b:1::/48')) {
@@ -84,7 +84,7 @@ const low32 = 0xffff_ffffn;
 function ipv4(text: string): bigint | undefined {
   if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined;
   const parts = text.split('.');
-  // Some parsers read `010` as 8, others as 10.
+  // Some parsers read `010` as octal 8, others as 10.
   if (parts.some((part) => Number(part) > 255 || (part.length > 1 && part.startsWith('0')))) {
     return undefined;
   }
@@ -109,7 +109,7 @@ function ipv6(text: string): bigint | undefined {
   return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
-function block(text: string): Block {
+function parseBlock(text: string): Block {
   const found = parseAddressBlock(text);
   if (found === undefined) throw new Error(`${text} is not a block of addresses`);
   return found;
@@ -136,19 +136,19 @@ const special4 = [
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, and broadcast
-].map(block);
+].map(parseBlock);
 
 /** The only block assigned so far for global unicast (RFC 4291, section 2.4). */
-const globalUnicast = block('2000::/3');
+const globalUnicast = parseBlock('2000::/3');
 const special6 = [
   '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
-].map(block);
+].map(parseBlock);
 
-const forbidden = [
+const forbiddenBlocks = [
   '169.254.0.0/16', // link-local; AWS, Azure, Google and others answer at 169.254.169.254
   '168.63.129.16', // Azure
   '100.100.100.200', // Alibaba
@@ -157,4 +157,4 @@ const forbidden = [
   'fd00:ec2::/32', // AWS
   'fd20:ce::254', // Google
   'fd00:42::42', // Scaleway
-].map(block);
+].map(parseBlock);

@@ -1,5 +1,5 @@
 import {
-  holds,
+  contains,
   isForbidden,
   isPublic,
   isSame,
@@ -55,7 +55,7 @@ export function mayConnect(
   if (isForbidden(address)) return false;
   if (isPublic(address) && !own.some((one) => isSame(one, address))) return true;
   return allowed.some((one) => {
-    if (one.kind === 'block') return holds(one.block, address);
+    if (one.kind === 'block') return contains(one.block, address);
     if (one.port !== port) return false;
     return one.kind === 'host' ? one.host === plainHost(host) : isSame(one.address, address);
   });

@@ -25,7 +25,7 @@ export function without(a: Int32Array, b: Int32Array): Int32Array {
 }
 
 /** The numbers that one or both lists have. */
-export function merged(a: Int32Array, b: Int32Array): Int32Array {
+export function mergeAscending(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(a.length + b.length);
   let count = 0;
   let k = 0;
@@ -38,7 +38,7 @@ export function merged(a: Int32Array, b: Int32Array): Int32Array {
   return result.subarray(0, count);
 }
 
-/** The indices of whole numbers in the order of these; equal ones stay in their order. Undefined if they are in order already. */
+/** The indices of whole numbers in ascending order of the numbers, stable for equal ones; undefined if the numbers are in order already. */
 export function ascendingOrder(
   numbers: Float64Array | Int32Array | readonly number[],
 ): Int32Array | undefined {
@@ -46,10 +46,10 @@ export function ascendingOrder(
   let [least, most] = [Infinity, -Infinity];
   let isSorted = true;
   for (let i = 0; i < count; i++) {
-    const one = numbers[i]!;
-    if (one < most) isSorted = false;
-    if (one < least) least = one;
-    if (one > most) most = one;
+    const numberAt = numbers[i]!;
+    if (numberAt < most) isSorted = false;
+    if (numberAt < least) least = numberAt;
+    if (numberAt > most) most = numberAt;
   }
   if (isSorted) return undefined;
   if (most - least < 2 ** 32) return radixOrder(numbers, least, most);

@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from './errors.js';
-import { codeOf, rawStep, step, wrapped } from './file-steps.js';
+import { codeOf, rawStep, fileStep, wrapFileError } from './file-steps.js';
 import { discardFile, removeFile, syncFolder } from './files.js';
 import { createFile } from './file-writer.js';
 
@@ -14,7 +14,7 @@ import { createFile } from './file-writer.js';
 export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   const temporary = await writeTemporary(path, bytes, mode);
   try {
-    await step(path, 'write', 'rename', () => fs.rename(temporary, path));
+    await fileStep(path, 'write', 'rename', () => fs.rename(temporary, path));
     await syncFolder(dirname(path));
   } catch (error) {
     await discardFile(temporary);
@@ -48,7 +48,7 @@ export async function publishFile(
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    throw wrapped(path, 'publish', error);
+    throw wrapFileError(path, 'publish', error);
   } finally {
     await discardFile(temporary);
   }

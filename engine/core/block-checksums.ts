@@ -58,7 +58,7 @@ export class VerifiedBlocks {
   readonly #isVerified: Uint8Array;
   readonly #altered: () => AppError;
 
-  /** `checksums` are those of `BlockChecksums`, `bytes` is the size of the file; `altered` makes the error of a block that differs. */
+  /** `checksums` are in the form of `BlockChecksums`, `bytes` is the size of the file; `altered` makes the error for a block that differs. */
   constructor(checksums: string, bytes: number, altered: () => AppError) {
     this.#checksums = Buffer.from(checksums, 'base64');
     this.#bytes = bytes;
@@ -73,13 +73,13 @@ export class VerifiedBlocks {
     const to = from + into.length;
     if (to > this.#bytes) throw this.#altered();
     /** The first block from `block` on that has not been compared and is not wholly wanted. */
-    const partial = (block: number): number => {
+    const partialStart = (block: number): number => {
       while (block * blockBytes < to && (this.#isVerified[block] === 1 || this.#isWithin(block, from, to))) block++; // prettier-ignore
       return block;
     };
     for (let at = from; at < to;) {
       const block = Math.floor(at / blockBytes);
-      const next = partial(block);
+      const next = partialStart(block);
       if (next > block) {
         const end = Math.min(to, next * blockBytes);
         readInto(into.subarray(at - from, end - from), at);
@@ -88,11 +88,11 @@ export class VerifiedBlocks {
         at = end;
       } else {
         const begin = block * blockBytes;
-        const whole = wholeBlock.subarray(0, this.#endOf(block) - begin);
-        readInto(whole, begin);
-        this.verify(block, whole);
+        const wholeBytes = wholeBlock.subarray(0, this.#endOf(block) - begin);
+        readInto(wholeBytes, begin);
+        this.verify(block, wholeBytes);
         const end = Math.min(to, this.#endOf(block));
-        into.set(whole.subarray(at - begin, end - begin), at - from);
+        into.set(wholeBytes.subarray(at - begin, end - begin), at - from);
         at = end;
       }
     }
@@ -106,7 +106,7 @@ export class VerifiedBlocks {
     return block * blockBytes >= from && this.#endOf(block) <= to;
   }
 
-  /** Compares consecutive blocks of the file, the first of which is `block`; the last of them may be the shorter one at its end. */
+  /** Compares consecutive blocks of the file, the first of which is `block`; the last block of the file may be shorter. */
   verifyAll(block: number, bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; from += blockBytes)
       this.verify(block++, bytes.subarray(from, from + blockBytes));

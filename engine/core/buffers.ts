@@ -11,36 +11,36 @@ const maxBytesOfOne = 16 << 20;
  */
 
 /** Spare buffers by type, then by the binary logarithm of their length, rounded down. */
-const spare = new Map<BufferType, TypedBuffer[][]>();
+const spareBuffers = new Map<BufferType, TypedBuffer[][]>();
 let spareBytes = 0;
-let outstanding = 0;
+let outstandingBytes = 0;
 
 /**
  * Returns a buffer of at least `length` elements: the smallest spare one that fits, or a new one whose length is a power of two.
  * Its contents are undefined: the caller writes an element before it reads it. Pass the buffer to `release` after use.
  */
 export function acquire<T extends TypedBuffer>(type: new (length: number) => T, length: number): T {
-  outstanding += 1;
-  const least = length <= 1 ? 0 : Math.ceil(Math.log2(length));
-  const bySize = spare.get(type) ?? [];
-  for (let power = least; power < bySize.length; power++) {
+  outstandingBytes += 1;
+  const sizeClass = length <= 1 ? 0 : Math.ceil(Math.log2(length));
+  const bySize = spareBuffers.get(type) ?? [];
+  for (let power = sizeClass; power < bySize.length; power++) {
     const buffer = bySize[power]?.pop();
     if (buffer === undefined) continue;
     spareBytes -= buffer.byteLength;
     return buffer as T;
   }
-  return new type(2 ** least);
+  return new type(2 ** sizeClass);
 }
 
 /** Returns a buffer to the pool. Neither the buffer nor any view of its memory may be used afterwards. */
 export function release(buffer: TypedBuffer): void {
-  outstanding -= 1;
+  outstandingBytes -= 1;
   const { byteLength } = buffer;
   if (byteLength === 0 || byteLength > maxBytesOfOne || spareBytes + byteLength > maxSpareBytes)
     return;
   const type = buffer.constructor as BufferType;
-  let bySize = spare.get(type);
-  if (bySize === undefined) spare.set(type, (bySize = []));
+  let bySize = spareBuffers.get(type);
+  if (bySize === undefined) spareBuffers.set(type, (bySize = []));
   const power = Math.floor(Math.log2(buffer.length));
   while (bySize.length <= power) bySize.push([]);
   bySize[power]!.push(buffer);
@@ -48,7 +48,7 @@ export function release(buffer: TypedBuffer): void {
 }
 
 /** Returns a copy of at least `length` elements and at least twice the size, and releases the original. */
-export function grown<T extends TypedBuffer>(buffer: T, length: number): T {
+export function growBuffer<T extends TypedBuffer>(buffer: T, length: number): T {
   const type = buffer.constructor as new (length: number) => T;
   const larger = acquire(type, Math.max(buffer.length * 2, length));
   (larger as Uint8Array).set(buffer as Uint8Array);
@@ -56,7 +56,7 @@ export function grown<T extends TypedBuffer>(buffer: T, length: number): T {
   return larger;
 }
 
-/** The same for a bitmap, whose new bits have to be 0. Neither bitmap belongs to the pool. */
+/** As `growBuffer`, for a bitmap, whose new bits have to be 0. Neither bitmap belongs to the pool. */
 export function enlargedBitmap(bits: Uint8Array, bytes: number): Uint8Array {
   const larger = new Uint8Array(Math.max(bits.length * 2, bytes));
   larger.set(bits);
@@ -79,5 +79,5 @@ export function concatenated<T extends TypedBuffer>(
 
 /** Number of buffers that this thread has acquired and not released: 0 when no work is under way. For tests. */
 export function outstandingBuffers(): number {
-  return outstanding;
+  return outstandingBytes;
 }

@@ -4,8 +4,8 @@ import { genomeBuilds, type GenomeBuild } from './types.js';
 /** The genome build with this name, in any letter case; undefined for every other value. */
 export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
   if (typeof name !== 'string') return undefined;
-  const wanted = name.toUpperCase();
-  return genomeBuilds.find((build) => build.toUpperCase() === wanted);
+  const upperName = name.toUpperCase();
+  return genomeBuilds.find((build) => build.toUpperCase() === upperName);
 }
 
 /**
@@ -18,8 +18,8 @@ export function genomeBuildCalled(name: string): GenomeBuild | undefined {
   // The first version of GRCh38 at NCBI, in RefSeq and in GenBank.
   if (number !== undefined)
     return Number(version) >= (of!.toUpperCase() === 'F' ? 26 : 15) ? 'GRCh38' : 'GRCh37';
-  const plain = name.replace(/\.p\d+$/i, '');
-  return genomeBuildNamed(plain) ?? genomeBuildNamed(synonyms[plain.toLowerCase()]?.[0]);
+  const plainName = name.replace(/\.p\d+$/i, '');
+  return genomeBuildNamed(plainName) ?? genomeBuildNamed(synonyms[plainName.toLowerCase()]?.[0]);
 }
 
 /** `GRCh37, GRCh38 or T2T-CHM13`. */
@@ -34,7 +34,7 @@ export function suggestedBuild(name: unknown): string {
   return isOther ? '' : didYouMean(found);
 } // prettier-ignore
 
-/** What the builds are called elsewhere. */
+/** Other names of the builds. */
 const synonyms: Synonyms = Object.fromEntries(
   Object.entries({
     GRCh37: '37 b37 grc37 hg19 hs37 hs37d5 g1kv37 humang1kv37 ncbi37',

@@ -5,7 +5,7 @@ import { parseAddressBlock } from './addresses.js';
 import { parseAllowed } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
-/** How much the server logs. */
+/** The level of the log. */
 type LogLevel = 'silent' | 'error' | 'info' | 'debug';
 
 /** All settings of the server, validated. Plain data, so that they can be sent to other processes. */
@@ -24,7 +24,7 @@ export interface Config {
   readonly threads: number;
   /** Memory limit of the API process, half of it for the query engine. */
   readonly apiMemoryMb: number;
-  /** Memory for the columns cached by queries, in addition to that of the API process. */
+  /** Memory for columns that queries cache, in addition to the memory of the API process. */
   readonly queryCacheMb: number;
   /** Memory limit of the worker process. */
   readonly workerMemoryMb: number;
@@ -71,119 +71,148 @@ interface Setting<T> {
 /** The settings. Parsing, `--help` and the table in README.md are derived from it. */
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
-    ...named('host', '<address>', 'address to listen on'),
+    ...settingNames('host', '<address>', 'address to listen on'),
     ...byDefault('127.0.0.1'),
-    parse: (text) => matching(text, /^[A-Za-z0-9.:_-]+$/, 'a host name or an address'),
+    parse: (text) => matchingText(text, /^[A-Za-z0-9.:_-]+$/, 'a host name or an address'),
   },
   port: {
-    ...named('port', '<number>', 'port to listen on; 0 picks a free one'),
+    ...settingNames('port', '<number>', 'port to listen on; 0 picks a free one'),
     ...byDefault(3000),
     parse: (text) => wholeNumber(text, 0, 65_535),
   },
   data: {
-    ...named('data', '<folder>', 'data folder, created when missing'),
+    ...settingNames('data', '<folder>', 'data folder, created when missing'),
     ...byDefault(resolve('data'), './data'),
     parse: (text) => resolve(text),
   },
   publicUrl: {
-    ...named('public-url', '<url>', 'address that clients use, when a proxy stands in front'),
+    ...settingNames(
+      'public-url',
+      '<url>',
+      'address that clients use, when a proxy stands in front',
+    ),
     ...byDefault<string | null>(null, "the request's host"),
     parse: baseAddress,
   },
   // Choice: no proxy is trusted by default, not even one on this machine: many pass on the headers that clients send.
   trustProxies: {
-    ...named('trust-proxies', '<list>', 'proxies whose Forwarded headers count: addresses or CIDR'),
+    ...settingNames(
+      'trust-proxies',
+      '<list>',
+      'proxies whose Forwarded headers count: addresses or CIDR',
+    ),
     ...byDefault<readonly string[]>([], 'none'),
     parse: (text) => listOf(text, proxyAddress),
   },
   threads: {
-    ...named('threads', '<number>', 'threads for imports and exports, and for one query'),
+    ...settingNames('threads', '<number>', 'threads for imports and exports, and for one query'),
     ...byDefault(Math.min(availableParallelism(), 64), 'one per core'),
     parse: (text) => wholeNumber(text, 1, 256),
   },
   apiMemoryMb: {
-    ...named('api-memory-mb', '<MB>', 'memory of the API process, half of it for queries'),
+    ...settingNames('api-memory-mb', '<MB>', 'memory of the API process, half of it for queries'),
     ...byDefault(1024),
     parse: (text) => wholeNumber(text, 256, 4_194_304),
   },
   queryCacheMb: {
-    ...named('query-cache-mb', '<MB>', 'memory for columns that queries keep; 0 keeps none'),
+    ...settingNames('query-cache-mb', '<MB>', 'memory for columns that queries keep; 0 keeps none'),
     ...byDefault(eighthOfMemoryMb(), "an eighth of the machine's"),
     parse: (text) => wholeNumber(text, 0, 4_194_304),
   },
   workerMemoryMb: {
-    ...named('worker-memory-mb', '<MB>', 'memory of the worker process'),
+    ...settingNames('worker-memory-mb', '<MB>', 'memory of the worker process'),
     ...byDefault(1024),
     parse: (text) => wholeNumber(text, 256, 4_194_304),
   },
   token: {
-    ...named('token', '<30 characters>', 'secret of the first token'),
+    ...settingNames('token', '<30 characters>', 'secret of the first token'),
     ...byDefault<string | null>(null, 'a random one'),
     parse: (text) =>
-      matching(text, /^[A-Za-z0-9_-]{30}$/, 'exactly 30 letters, digits, "-" or "_"', true),
+      matchingText(text, /^[A-Za-z0-9_-]{30}$/, 'exactly 30 letters, digits, "-" or "_"', true),
   },
   examples: {
-    ...named('examples', '<on|off>', 'import the bundled ClinVar file on the first start'),
+    ...settingNames('examples', '<on|off>', 'import the bundled ClinVar file on the first start'),
     ...byDefault(true, 'on'),
     parse: onOrOff,
   },
   allowAddresses: {
-    ...named('allow-addresses', '<list>', 'manifest hosts that are not public: host:port or CIDR'),
+    ...settingNames(
+      'allow-addresses',
+      '<list>',
+      'manifest hosts that are not public: host:port or CIDR',
+    ),
     ...byDefault<readonly string[]>([], 'none'),
     parse: (text) => listOf(text, parseAllowed),
   },
   rateLimit: {
-    ...named('rate-limit', '<number>', 'requests per minute of one token or address; 0: no limit'),
+    ...settingNames(
+      'rate-limit',
+      '<number>',
+      'requests per minute of one token or address; 0: no limit',
+    ),
     ...byDefault(6000),
     parse: (text) => wholeNumber(text, 0, 1_000_000_000),
   },
   connectionsPerAddress: {
-    ...named('connections-per-address', '<number>', 'connections that one address may have open'),
+    ...settingNames(
+      'connections-per-address',
+      '<number>',
+      'connections that one address may have open',
+    ),
     ...byDefault(200),
     parse: (text) => wholeNumber(text, 1, 1_000_000),
   },
   keepVersionsDays: {
-    ...named('keep-versions-days', '<number>', 'days for which earlier versions can be read'),
+    ...settingNames(
+      'keep-versions-days',
+      '<number>',
+      'days for which earlier versions can be read',
+    ),
     ...byDefault(7),
     parse: (text) => wholeNumber(text, 0, 36_500),
   },
   smtpUrl: {
-    ...named('smtp-url', '<url>', 'mail server: smtp(s)://user:password@host:port'),
+    ...settingNames('smtp-url', '<url>', 'mail server: smtp(s)://user:password@host:port'),
     ...byDefault<string | null>(null, 'no e-mail'),
     parse: smtpServer,
   },
   mailFrom: {
-    ...named('mail-from', '<address>', 'sender of e-mails'),
+    ...settingNames('mail-from', '<address>', 'sender of e-mails'),
     ...byDefault<string | null>(null, 'no e-mail'),
     parse: (text) =>
-      matching(
+      matchingText(
         text,
         /^([^\r\n<>]*<)?[^\s@<>]+@[^\s@<>]+>?$/,
         'an address such as Strandlake <exports@example.org>',
       ),
   },
   metricsToken: {
-    ...named('metrics-token', '<text>', 'credential of GET /metrics'),
+    ...settingNames('metrics-token', '<text>', 'credential of GET /metrics'),
     ...byDefault<string | null>(null, 'clients on this machine'),
-    parse: (text) => matching(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
+    parse: (text) =>
+      matchingText(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
   },
   multipartMb: {
-    ...named('multipart-mb', '<MB>', 'files of this size and more are uploaded in parts'),
+    ...settingNames('multipart-mb', '<MB>', 'files of this size and more are uploaded in parts'),
     ...byDefault(5120),
     parse: (text) => wholeNumber(text, 1, 5120),
   },
   log: {
-    ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),
+    ...settingNames('log', '<level>', 'silent, error, info (also a line per request) or debug'),
     ...byDefault<LogLevel>('error'),
     parse: logLevel,
   },
   logFile: {
-    ...named('log-file', '<path>', 'file for the log, reopened on SIGHUP'),
+    ...settingNames('log-file', '<path>', 'file for the log, reopened on SIGHUP'),
     ...byDefault<string | null>(null, 'standard error'),
     parse: (text) => resolve(text),
   },
   logFileMb: {
-    ...named('log-file-mb', '<MB>', 'size at which it is rotated, 4 older ones are kept; 0: never'),
+    ...settingNames(
+      'log-file-mb',
+      '<MB>',
+      'size at which it is rotated, 4 older ones are kept; 0: never',
+    ),
     ...byDefault(64),
     parse: (text) => wholeNumber(text, 0, 1_048_576),
   },
@@ -214,7 +243,7 @@ export function parseArguments(
   const { tokens } = parseArgs({
     args: [...argv],
     options: {
-      ...Object.fromEntries(table().map(([, s]) => [s.flag, { type: 'string' as const }])),
+      ...Object.fromEntries(settingsTable().map(([, s]) => [s.flag, { type: 'string' as const }])),
       help: { type: 'boolean', short: 'h' },
     },
     strict: false,
@@ -222,17 +251,17 @@ export function parseArguments(
   });
   const errors: Record<string, string[]> = {};
   const flags = new Map<string, string>();
-  const known = new Set(['help', ...table().map(([, s]) => s.flag)]);
+  const knownFlags = new Set(['help', ...settingsTable().map(([, s]) => s.flag)]);
   for (const token of tokens) {
     if (token.kind !== 'option' || token.name === 'help') continue;
-    if (!known.has(token.name)) {
+    if (!knownFlags.has(token.name)) {
       errors[token.rawName] = ['is not a setting; --help lists them'];
     } else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))) {
       errors[token.rawName] = ['needs a value'];
     } else flags.set(token.name, token.value);
   }
   const config: Record<string, unknown> = {};
-  for (const [key, setting] of table()) {
+  for (const [key, setting] of settingsTable()) {
     const flag = flags.get(setting.flag);
     const text = flag ?? env[setting.env];
     config[key] = setting.fallback;
@@ -265,7 +294,11 @@ export function parseConfig(
 
 /** The text of `--help`: one line per setting. */
 export function settingsHelp(): string {
-  const rows = table().map(([, s]) => [`--${s.flag} ${s.hint}`, s.env, `${s.help} (${s.shown})`]);
+  const rows = settingsTable().map(([, s]) => [
+    `--${s.flag} ${s.hint}`,
+    s.env,
+    `${s.help} (${s.shown})`,
+  ]);
   const width = (at: number): number => Math.max(...rows.map((row) => row[at]?.length ?? 0));
   return rows
     .map(
@@ -277,18 +310,18 @@ export function settingsHelp(): string {
 
 /** The settings as a Markdown table. */
 export function settingsMarkdown(): string {
-  const rows = table().map(
+  const rows = settingsTable().map(
     ([, s]) =>
       `| \`--${s.flag} ${s.hint.replaceAll('|', '\\|')}\` | \`${s.env}\` | ${s.help} | ${s.shown} |`,
   );
   return ['| Flag | Environment | Meaning | Default |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function table(): [string, Setting<unknown>][] {
+function settingsTable(): [string, Setting<unknown>][] {
   return Object.entries(settings);
 }
 
-function named(
+function settingNames(
   flag: string,
   hint: string,
   help: string,
@@ -300,7 +333,7 @@ function byDefault<T>(fallback: T, shown = String(fallback)): { fallback: T; sho
   return { fallback, shown };
 }
 
-function matching(text: string, shape: RegExp, expected: string, secret = false): string {
+function matchingText(text: string, shape: RegExp, expected: string, secret = false): string {
   if (shape.test(text)) return text;
   throw new Error(`must be ${expected}${secret ? '' : `, not "${text}"`}`);
 }
@@ -317,7 +350,7 @@ function onOrOff(text: string): boolean {
   throw new Error(`must be on or off, not "${text}"`);
 }
 
-/** A path prefix: segments of unreserved characters, none of them `.` or `..`. */
+/** A path prefix: segments of unreserved characters other than `.` and `..`. */
 export const pathPrefixShape = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,100}){0,10}$/;
 
 function baseAddress(text: string): string {
@@ -331,7 +364,7 @@ function baseAddress(text: string): string {
 function smtpServer(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^smtps?:$/.test(url.protocol) && url.hostname !== '') return text;
-  // It may have a password, which must not be logged.
+  // The address may contain a password, which must not be logged.
   throw new Error('must be smtp://host:port or smtps://user:password@host:port');
 }
 

@@ -1,5 +1,5 @@
 /** The armed crash point: `<name>`, or `<name>:<n>` to crash at its n-th call. Set by tests only. */
-const armed = process.env['STRANDLAKE_CRASH_POINT'];
+const armedPoint = process.env['STRANDLAKE_CRASH_POINT'];
 let calls = 0;
 
 /**
@@ -7,8 +7,8 @@ let calls = 0;
  * no handler, flush or `finally` runs.
  */
 export function crashpoint(name: string): void {
-  if (armed === undefined) return;
-  const [armedName, nth] = armed.split(':');
+  if (armedPoint === undefined) return;
+  const [armedName, nth] = armedPoint.split(':');
   if (armedName !== name) return;
   calls += 1;
   if (calls < Number(nth ?? 1)) return;

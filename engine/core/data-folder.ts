@@ -57,33 +57,33 @@ export class DataFolder {
 
   /** The folder of a dataset: a Delta table. */
   dataset(datasetId: number): string {
-    return this.path('datasets', id(datasetId));
+    return this.path('datasets', idText(datasetId));
   }
   /** A file of a dataset: `<name>.parquet`, as the log names it, or `_schema/<hash>.parquet`. */
   datasetFile(datasetId: number, relative: string): string {
-    return this.path('datasets', id(datasetId), ...relative.split('/'));
+    return this.path('datasets', idText(datasetId), ...relative.split('/'));
   }
   /** The folder of a dataset's log, which defines what is committed. */
   log(datasetId: number): string {
-    return this.path('datasets', id(datasetId), '_delta_log');
+    return this.path('datasets', idText(datasetId), '_delta_log');
   }
   logEntry(datasetId: number, version: number): string {
-    return this.path('datasets', id(datasetId), '_delta_log', logEntryName(version));
+    return this.path('datasets', idText(datasetId), '_delta_log', logEntryName(version));
   }
   /** The state of a dataset's log after a version, from which a replay can begin. */
   checkpoint(datasetId: number, version: number): string {
     const name = logEntryName(version).replace('.json', '.checkpoint.parquet');
-    return this.path('datasets', id(datasetId), '_delta_log', name);
+    return this.path('datasets', idText(datasetId), '_delta_log', name);
   }
   /** Names the newest checkpoint of a dataset for other readers. */
   lastCheckpoint(datasetId: number): string {
-    return this.path('datasets', id(datasetId), '_delta_log', '_last_checkpoint');
+    return this.path('datasets', idText(datasetId), '_delta_log', '_last_checkpoint');
   }
   /** The content of a version of a file, by its number, so that no version overwrites another. */
   object(objectId: number, revision: number): string {
-    return this.path('objects', `${id(objectId)}-${id(revision)}`);
+    return this.path('objects', `${idText(objectId)}-${idText(revision)}`);
   }
-  /** The parts of uploads in parts, until these are complete. */
+  /** The folder for the parts of unfinished uploads. */
   get parts(): string {
     return this.path('parts');
   }
@@ -93,34 +93,34 @@ export class DataFolder {
   }
   /** A part, by its number and the MD5 of its bytes in hex. */
   part(version: FileVersion, number: number, md5: string): string {
-    return this.path('parts', partFolder(version), `${id(number)}-${md5}`);
+    return this.path('parts', partFolder(version), `${idText(number)}-${md5}`);
   }
   /** A finished export; `extension` as in `json.gz`. */
   export(exportId: number, extension: string): string {
-    return this.path('exports', `${id(exportId)}.${extension}`);
+    return this.path('exports', `${idText(exportId)}.${extension}`);
   }
   /** The records that an import or a migration rejected, with the reasons; kept as long as it exists. */
   rejectedLines(jobId: number): string {
-    return this.path('rejected', `${id(jobId)}.jsonl.gz`);
+    return this.path('rejected', `${idText(jobId)}.jsonl.gz`);
   }
-  /** All files of an archived dataset, in one. */
+  /** The file with all files of an archived dataset. */
   archive(datasetId: number): string {
-    return this.path('archives', `${id(datasetId)}.tar.zst`);
+    return this.path('archives', `${idText(datasetId)}.tar.zst`);
   }
   /** The folder of an uploaded file converted to segments for queries; every task that converts it has a folder of its own. */
   fileTable(objectId: number, revision: number, taskId: number): string {
-    return this.path('file-tables', `${id(objectId)}-${id(revision)}-${id(taskId)}`);
+    return this.path('file-tables', `${idText(objectId)}-${idText(revision)}-${idText(taskId)}`);
   }
   /** The scratch folder of one attempt of a task; removed when the task ends, and swept at start. */
   taskScratch(taskId: number, attempt: number): string {
-    return this.path('scratch', `${id(taskId)}-${id(attempt)}`);
+    return this.path('scratch', `${idText(taskId)}-${idText(attempt)}`);
   }
   /** The records of a request's body, kept until their import has run. */
   inlineRecords(importId: number): string {
-    return this.path('scratch', `inline-${id(importId)}.json`);
+    return this.path('scratch', `inline-${idText(importId)}.json`);
   }
 
-  /** The path of these names below the root; throws for a name that the server would not create. */
+  /** The path of the named file below the root; throws for a name that the server would not create. */
   path(...names: readonly string[]): string {
     for (const name of names) {
       if (!namePattern.test(name) || name.includes('..')) {
@@ -141,21 +141,21 @@ export class DataFolder {
 
 /** The ids of a version of a file. */
 export interface FileVersion {
-  /** Of the file. */
+  /** The id of the file. */
   readonly id: number;
   readonly revision: number;
 }
 
 /** The file name of a version, such as `00000000000000000042.json` (Delta protocol, "Delta Log Entries"). */
 export function logEntryName(version: number): string {
-  return `${id(version).padStart(20, '0')}.json`;
+  return `${idText(version).padStart(20, '0')}.json`;
 }
 
 function partFolder({ id: objectId, revision }: FileVersion): string {
-  return revision === 1 ? id(objectId) : `${id(objectId)}-${id(revision)}`;
+  return revision === 1 ? idText(objectId) : `${idText(objectId)}-${idText(revision)}`;
 }
 
-function id(value: number): string {
+function idText(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new AppError('internal', `${value} is not an id`);
   }

@@ -1,6 +1,6 @@
 import type { Columns, DataType, EntityType, StoredType } from './types.js';
 
-/** A field of a dataset as queries, searches and exports need it. The catalogue's row of a field has these properties and more. */
+/** A field of a dataset as queries, searches and exports need it; the catalogue's row of a field has further properties. */
 export interface DatasetField {
   /** Dotted below objects: `info.AF`. `path` has the same as a list, because a name may itself contain a dot. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface DatasetField {
   readonly ordering: number | null;
 }
 
-/** A field that a reader found or a request described, before the catalogue has a row of it. */
+/** A field that a reader found or a request described and that is not in the catalogue yet. */
 export interface NewField {
   readonly name: string;
   readonly path: readonly string[];

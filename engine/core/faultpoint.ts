@@ -14,19 +14,19 @@ export type FileOperation =
   | 'commit';
 
 /** A disk failure to simulate. */
-export interface Fault {
+export interface FileFault {
   /** The error of the operating system; `SHORT` is a write that succeeds partly, `LOW` a disk with hardly any space left. */
   readonly code: 'ENOSPC' | 'EIO' | 'EMFILE' | 'SHORT' | 'LOW';
   /** The fault strikes the n-th operation that can fail this way, counted from `armFault`. */
   readonly nth: number;
-  /** Whether it also strikes every later operation, as a full disk does. */
+  /** Whether the fault also strikes every later operation, as a full disk does. */
   readonly isLasting?: boolean;
   /** The operations to count and strike; by default all that can fail this way. */
   readonly operations?: readonly FileOperation[];
 }
 
 /** The operations that fail with each error in practice. */
-const possible: Readonly<Record<Fault['code'], readonly FileOperation[]>> = {
+const operationsByCode: Readonly<Record<FileFault['code'], readonly FileOperation[]>> = {
   ENOSPC: ['mkdir', 'open', 'write', 'flush', 'rename', 'link', 'commit'],
   EIO: [
     'mkdir',
@@ -47,21 +47,21 @@ const possible: Readonly<Record<Fault['code'], readonly FileOperation[]>> = {
   LOW: [],
 };
 
-let armed: Fault | undefined = fromEnvironment(process.env['STRANDLAKE_FAULT']);
+let armedFault: FileFault | undefined = fromEnvironment(process.env['STRANDLAKE_FAULT']);
 let operationsSeen = 0;
-let hits: FileOperation[] = [];
+let hitOperations: FileOperation[] = [];
 
 /** Simulates a fault from now on; `undefined` ends it. For tests. */
-export function armFault(fault: Fault | undefined): void {
-  armed = fault;
+export function armFault(fault: FileFault | undefined): void {
+  armedFault = fault;
   if (fault === undefined) return;
   operationsSeen = 0;
-  hits = [];
+  hitOperations = [];
 }
 
 /** The operations that the last fault has struck. For tests. */
 export function faultHits(): readonly FileOperation[] {
-  return hits;
+  return hitOperations;
 }
 
 /** The corresponding result codes of SQLite. */
@@ -72,8 +72,9 @@ const sqliteCodes: Readonly<Record<string, number>> = { ENOSPC: 13, EIO: 10 };
  * operating system, before it has any effect.
  */
 export function faultpoint(operation: FileOperation): void {
-  if (armed === undefined || armed.code === 'SHORT' || !strikes(armed, operation)) return;
-  const { code } = armed;
+  if (armedFault === undefined || armedFault.code === 'SHORT' || !strikesAt(armedFault, operation))
+    return;
+  const { code } = armedFault;
   throw Object.assign(new Error(`${code}: injected, ${operation}`), {
     code,
     errcode: sqliteCodes[code],
@@ -82,29 +83,29 @@ export function faultpoint(operation: FileOperation): void {
 
 /** Number of bytes that a single write takes: `bytes`, unless a test simulates a short write. */
 export function writableBytes(bytes: number): number {
-  if (armed?.code !== 'SHORT' || bytes < 2 || !strikes(armed, 'write')) return bytes;
+  if (armedFault?.code !== 'SHORT' || bytes < 2 || !strikesAt(armedFault, 'write')) return bytes;
   return bytes >> 1;
 }
 
 /** Number of free bytes on the disk: `bytes`, unless a test simulates a disk that is almost full. */
 export function spareBytes(bytes: number): number {
-  return armed?.code === 'LOW' ? 0 : bytes;
+  return armedFault?.code === 'LOW' ? 0 : bytes;
 }
 
-function strikes(fault: Fault, operation: FileOperation): boolean {
-  const operations = fault.operations ?? possible[fault.code];
+function strikesAt(fault: FileFault, operation: FileOperation): boolean {
+  const operations = fault.operations ?? operationsByCode[fault.code];
   if (!operations.includes(operation)) return false;
   operationsSeen += 1;
   const isHit =
     fault.isLasting === true ? operationsSeen >= fault.nth : operationsSeen === fault.nth;
-  if (isHit) hits.push(operation);
+  if (isHit) hitOperations.push(operation);
   return isHit;
 }
 
 /** Parses `<code>:<n>` or, for a lasting fault, `<code>:<n>+`: how tests arm faults in processes that they start. */
-function fromEnvironment(text: string | undefined): Fault | undefined {
+function fromEnvironment(text: string | undefined): FileFault | undefined {
   const match = /^(ENOSPC|EIO|EMFILE|SHORT):(\d+)(\+?)$/.exec(text ?? '');
   if (match === null) return undefined;
-  const code = match[1] as Fault['code'];
+  const code = match[1] as FileFault['code'];
   return { code, nth: Number(match[2]), isLasting: match[3] === '+' };
 }

@@ -3,39 +3,39 @@ import { AppError } from './errors.js';
 import { faultpoint, type FileOperation } from './faultpoint.js';
 
 /** Runs one step on the file system. An error names the file and the step (`verb`). */
-export function step<T>(
+export function fileStep<T>(
   path: string,
   verb: string,
   operation: FileOperation,
   work: () => Promise<T>,
 ): Promise<T> {
-  return explained(path, verb, rawStep(operation, work));
+  return explainFailure(path, verb, rawStep(operation, work));
 }
 
-/** The same, but with the system's own error, for callers that check its code. */
+/** As `fileStep`, but with the system's own error, for callers that check its code. */
 export async function rawStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
   faultpoint(operation);
   return work();
 }
 
 /** The result of a step; an error names the file, the step and what to do. */
-async function explained<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
+async function explainFailure<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw wrapped(path, verb, error);
+    throw wrapFileError(path, verb, error);
   }
 }
 
 /** Turns a system error into an `AppError` that names the file; an `AppError` stays as it is. */
-export function wrapped(path: string, verb: string, error: unknown): Error {
+export function wrapFileError(path: string, verb: string, error: unknown): Error {
   if (error instanceof AppError) return error;
   switch (codeOf(error)) {
     case 'ENOENT':
-      return damaged(path, 'is missing', error);
+      return damagedFile(path, 'is missing', error);
     case 'ELOOP':
     case 'EMLINK':
-      return damaged(path, 'is a symbolic link', error);
+      return damagedFile(path, 'is a symbolic link', error);
     case 'ENOSPC':
     case 'EDQUOT':
       return new AppError(
@@ -57,7 +57,7 @@ export function wrapped(path: string, verb: string, error: unknown): Error {
 }
 
 /** The error for a file that is not what was written. */
-export function damaged(path: string, what: string, cause?: unknown): AppError {
+export function damagedFile(path: string, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `${shortName(path)} ${what}`, undefined, cause);
 }
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { budgets } from './budgets.js';
 import { AppError } from './errors.js';
 import { writableBytes } from './faultpoint.js';
-import { codeOf, rawStep, step, wrapped } from './file-steps.js';
+import { codeOf, rawStep, fileStep, wrapFileError } from './file-steps.js';
 import { discardFile, freeBytes, refuseLinkedFolder, syncFolder } from './files.js';
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
@@ -58,23 +58,23 @@ export class FileWriter {
     await this.#leaveReserve(piece.byteLength);
     this.#md5?.update(piece);
     this.#sha256?.update(piece);
-    let written = 0;
-    while (written < piece.byteLength) {
-      const bytes = writableBytes(piece.byteLength - written);
+    let writtenBytes = 0;
+    while (writtenBytes < piece.byteLength) {
+      const bytes = writableBytes(piece.byteLength - writtenBytes);
       const write = (): Promise<{ bytesWritten: number }> =>
-        this.#handle.write(piece, written, bytes);
-      written += (await step(this.path, 'write', 'write', write)).bytesWritten;
+        this.#handle.write(piece, writtenBytes, bytes);
+      writtenBytes += (await fileStep(this.path, 'write', 'write', write)).bytesWritten;
     }
     this.#bytes += piece.byteLength;
     if (this.#bytes - this.#flushedTo >= flushBytes) this.#flushInBackground();
   }
 
-  /** Begins a flush unless one is under way. Its failure is that of the next write or of the end. */
+  /** Begins a flush unless one is in progress. If it fails, the next write or the end of the file throws its error. */
   #flushInBackground(): void {
     if (this.#flushError !== undefined) throw this.#flushError;
     if (this.#flushing !== undefined) return;
     const end = (): void => void (this.#flushing = undefined);
-    this.#flushing = this.flush().catch(ignored).then(end);
+    this.#flushing = this.flush().catch(ignoreError).then(end);
   }
 
   /** Waits for the flush in the background. A failed one is never repeated: the kernel may have dropped the pages (threats R6). */
@@ -86,16 +86,20 @@ export class FileWriter {
   async #leaveReserve(bytes: number): Promise<void> {
     if (this.#mayUseReserve || this.#bytes + bytes <= this.#checkedTo) return;
     this.#checkedTo = this.#bytes + Math.max(bytes, reserveCheckBytes);
-    const left = (await freeBytes(dirname(this.path))) - bytes;
-    if (left >= budgets.diskReserveBytes) return;
-    throw wrapped(this.path, 'write', Object.assign(new Error('reserve'), { code: 'ENOSPC' }));
+    const bytesLeft = (await freeBytes(dirname(this.path))) - bytes;
+    if (bytesLeft >= budgets.diskReserveBytes) return;
+    throw wrapFileError(
+      this.path,
+      'write',
+      Object.assign(new Error('reserve'), { code: 'ENOSPC' }),
+    );
   }
 
   /** Makes the bytes written so far durable; more may follow. */
   async flush(): Promise<void> {
     this.#flushedTo = this.#bytes;
     try {
-      await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
+      await fileStep(this.path, 'flush', 'flush', () => this.#handle.datasync());
     } catch (error) {
       this.#flushError = error;
       throw error;
@@ -107,9 +111,9 @@ export class FileWriter {
     try {
       await this.#flushed();
       // The caller abandons a file that cannot be flushed.
-      await step(this.path, 'flush', 'flush', () => this.#handle.sync());
+      await fileStep(this.path, 'flush', 'flush', () => this.#handle.sync());
     } finally {
-      await step(this.path, 'close', 'close', () => this.#handle.close());
+      await fileStep(this.path, 'close', 'close', () => this.#handle.close());
     }
     return {
       bytes: this.#bytes,
@@ -121,7 +125,7 @@ export class FileWriter {
   /** Closes the file without making it durable; call `flushFile` before the file is committed. */
   async closeUnflushed(): Promise<void> {
     await this.#flushed();
-    await step(this.path, 'close', 'close', () => this.#handle.close());
+    await fileStep(this.path, 'close', 'close', () => this.#handle.close());
   }
 
   /** Closes and removes the file, also after `finish` failed. Never throws, so that the first error is reported. */
@@ -132,8 +136,8 @@ export class FileWriter {
   }
 }
 
-/** The error of a flush is that of the next write or of the end. */
-function ignored(): void {}
+/** The error of a background flush is thrown by the next write or the end. */
+function ignoreError(): void {}
 
 /** Options for creating a file. */
 export interface CreateOptions {
@@ -149,7 +153,7 @@ export async function createFile(path: string, options: CreateOptions = {}): Pro
   await refuseLinkedFolder(path);
   const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   const mode = options.mode ?? 0o600;
-  const handle = await step(path, 'create', 'open', () => fs.open(path, flags, mode));
+  const handle = await fileStep(path, 'create', 'open', () => fs.open(path, flags, mode));
   return new FileWriter(path, handle, options);
 }
 
@@ -168,9 +172,9 @@ export async function writeStream(
       }
       await file.write(piece);
     }
-    const written = await file.finish();
+    const writtenFile = await file.finish();
     await syncFolder(dirname(path));
-    return written;
+    return writtenFile;
   } catch (error) {
     await file.abort();
     throw error;
@@ -178,8 +182,8 @@ export async function writeStream(
 }
 
 /**
- * A file outside the data folder to whose end lines are added, such as a log. Errors are those of the system. One process at a time may
- * write to it.
+ * A file outside the data folder to which lines are appended, such as a log. Errors are those of the system. Only one process at a time may write
+ * to it.
  */
 export class LineFile {
   readonly #handle: fs.FileHandle;
@@ -190,7 +194,7 @@ export class LineFile {
     this.#bytes = bytes;
   }
 
-  /** Opens a file, or creates it. */
+  /** Opens a file, creating it if it is missing. */
   static async open(path: string): Promise<LineFile> {
     const handle = await rawStep('open', () => fs.open(path, 'a', 0o640));
     return new LineFile(handle, (await handle.stat()).size);
@@ -200,23 +204,23 @@ export class LineFile {
     return this.#bytes;
   }
 
-  /** Writes whole lines; resolves to the number of bytes written, and to the error if these are not all. No part of a line stays behind. */
+  /** Writes whole lines; resolves to the number of bytes written, and to the error if that is not all. No incomplete line stays in the file. */
   async write(lines: Uint8Array): Promise<{ readonly bytes: number; readonly error?: unknown }> {
-    let written = 0;
+    let writtenBytes = 0;
     try {
-      while (written < lines.byteLength) {
-        const bytes = writableBytes(lines.byteLength - written);
-        const from = written;
-        written += (await rawStep('write', () => this.#handle.write(lines, from, bytes))).bytesWritten; // prettier-ignore
+      while (writtenBytes < lines.byteLength) {
+        const bytes = writableBytes(lines.byteLength - writtenBytes);
+        const from = writtenBytes;
+        writtenBytes += (await rawStep('write', () => this.#handle.write(lines, from, bytes))).bytesWritten; // prettier-ignore
       }
-      this.#bytes += written;
-      return { bytes: written };
+      this.#bytes += writtenBytes;
+      return { bytes: writtenBytes };
     } catch (error) {
-      const whole = lines.subarray(0, written).lastIndexOf(lineEnd) + 1;
-      this.#bytes += whole;
+      const wholeLines = lines.subarray(0, writtenBytes).lastIndexOf(lineEnd) + 1;
+      this.#bytes += wholeLines;
       // Needs no space. What was rotated by another program is truncated as well, because the handle is the same.
-      if (written > whole) await this.#handle.truncate((await this.#handle.stat()).size - (written - whole)); // prettier-ignore
-      return { bytes: whole, error };
+      if (writtenBytes > wholeLines) await this.#handle.truncate((await this.#handle.stat()).size - (writtenBytes - wholeLines)); // prettier-ignore
+      return { bytes: wholeLines, error };
     }
   }
 
@@ -227,7 +231,7 @@ export class LineFile {
 
 const lineEnd = 0x0a;
 
-/** Renames `log` to `log.1`, after `log.1` to `log.2` and so on; at most `kept` of them remain. Errors are those of the system. */
+/** Renames `log` to `log.1`, after `log.1` to `log.2` and so on; at most `kept` renamed files remain. Errors are those of the system. */
 export async function rotateFiles(path: string, kept: number): Promise<void> {
   for (let n = kept - 1; n >= 0; n--) {
     const from = n === 0 ? path : `${path}.${n}`;

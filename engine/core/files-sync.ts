@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { faultpoint, type FileOperation } from './faultpoint.js';
-import { damaged, wrapped } from './file-steps.js';
+import { damagedFile, wrapFileError } from './file-steps.js';
 
 /*
  * Synchronous reading of files of the data folder, for the threads that answer queries. A read of a few cached kilobytes takes 2 µs, and
@@ -25,12 +25,12 @@ export class SyncFileReader {
   /** Fills `into` from the position `from`; a file that ends earlier is `damaged`. */
   readInto(into: Uint8Array, from: number): void {
     const descriptor = this.#descriptor;
-    if (descriptor === undefined) throw damaged(this.path, 'has been closed already');
+    if (descriptor === undefined) throw damagedFile(this.path, 'has been closed already');
     for (let filled = 0; filled < into.byteLength;) {
-      const bytes = step(this.path, 'read', () =>
+      const bytes = syncFileStep(this.path, 'read', () =>
         readSync(descriptor, into, filled, into.byteLength - filled, from + filled),
       );
-      if (bytes === 0) throw damaged(this.path, 'ends early');
+      if (bytes === 0) throw damagedFile(this.path, 'ends early');
       filled += bytes;
     }
   }
@@ -46,12 +46,12 @@ export class SyncFileReader {
 export function openFileSync(path: string): SyncFileReader {
   const folder = dirname(path);
   // A folder above that is a symbolic link could lead out of the data folder (threats D2).
-  if (step(folder, 'stat', () => realpathSync.native(folder)) !== folder)
-    throw damaged(path, 'is reached through a symbolic link');
-  const descriptor = step(path, 'open', () => openSync(path, flags));
+  if (syncFileStep(folder, 'stat', () => realpathSync.native(folder)) !== folder)
+    throw damagedFile(path, 'is reached through a symbolic link');
+  const descriptor = syncFileStep(path, 'open', () => openSync(path, flags));
   try {
-    const stats = step(path, 'stat', () => fstatSync(descriptor));
-    if (!stats.isFile()) throw damaged(path, 'is not a regular file');
+    const stats = syncFileStep(path, 'stat', () => fstatSync(descriptor));
+    if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
     return new SyncFileReader(path, stats.size, descriptor);
   } catch (error) {
     closeSync(descriptor);
@@ -59,11 +59,11 @@ export function openFileSync(path: string): SyncFileReader {
   }
 }
 
-function step<T>(path: string, operation: FileOperation, work: () => T): T {
+function syncFileStep<T>(path: string, operation: FileOperation, work: () => T): T {
   try {
     faultpoint(operation);
     return work();
   } catch (error) {
-    throw wrapped(path, 'read', error);
+    throw wrapFileError(path, 'read', error);
   }
 }

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { spareBytes } from './faultpoint.js';
 import { AppError } from './errors.js';
-import { codeOf, damaged, rawStep, step, wrapped } from './file-steps.js';
+import { codeOf, damagedFile, rawStep, fileStep, wrapFileError } from './file-steps.js';
 
 /*
  * Access to the file system (with `file-writer.ts`, `atomic-files.ts` and `files-sync.ts` the only modules that import `node:fs`).
@@ -101,22 +101,22 @@ export class FileReader {
 
   /** Reads into `into` from the position `from`; returns the number of bytes read. */
   async readInto(into: Uint8Array, from: number): Promise<number> {
-    let filled = 0;
-    while (filled < into.byteLength) {
-      const { bytesRead } = await step(this.path, 'read', 'read', () =>
-        this.#handle.read(into, filled, into.byteLength - filled, from + filled),
+    let filledBytes = 0;
+    while (filledBytes < into.byteLength) {
+      const { bytesRead } = await fileStep(this.path, 'read', 'read', () =>
+        this.#handle.read(into, filledBytes, into.byteLength - filledBytes, from + filledBytes),
       );
       if (bytesRead === 0) break;
-      filled += bytesRead;
+      filledBytes += bytesRead;
     }
-    return filled;
+    return filledBytes;
   }
 
   /** Reads the bytes from `from` up to but not including `to`, in pieces. */
   async *stream(from = 0, to = this.bytes, pieceBytes = readBytes): AsyncGenerator<Uint8Array> {
     for (let at = from; at < to;) {
       const piece = await this.read(at, Math.min(pieceBytes, to - at));
-      if (piece.byteLength === 0) throw damaged(this.path, 'ends early');
+      if (piece.byteLength === 0) throw damagedFile(this.path, 'ends early');
       yield piece;
       at += piece.byteLength;
     }
@@ -140,7 +140,7 @@ export async function openLocalFile(path: string): Promise<FileReader> {
 
 /** Creates a folder outside the data folder if it is missing, for the owner only, and returns its path with symbolic links resolved. */
 export async function localFolder(path: string): Promise<string> {
-  await step(path, 'create', 'mkdir', () => fs.mkdir(path, { recursive: true, mode: 0o700 }));
+  await fileStep(path, 'create', 'mkdir', () => fs.mkdir(path, { recursive: true, mode: 0o700 }));
   return fs.realpath(path);
 }
 
@@ -150,10 +150,10 @@ export async function readSystemFile(path: string): Promise<string> {
 }
 
 async function openReader(path: string, flags: number): Promise<FileReader> {
-  const handle = await step(path, 'read', 'open', () => fs.open(path, flags));
+  const handle = await fileStep(path, 'read', 'open', () => fs.open(path, flags));
   try {
-    const stats = await step(path, 'read', 'stat', () => handle.stat());
-    if (!stats.isFile()) throw damaged(path, 'is not a regular file');
+    const stats = await fileStep(path, 'read', 'stat', () => handle.stat());
+    if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
     return new FileReader(path, handle, stats);
   } catch (error) {
     await handle.close();
@@ -165,7 +165,7 @@ async function openReader(path: string, flags: number): Promise<FileReader> {
 export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8Array> {
   const file = await openFile(path);
   try {
-    if (file.bytes > maxBytes) throw damaged(path, `has more than ${maxBytes} bytes`);
+    if (file.bytes > maxBytes) throw damagedFile(path, `has more than ${maxBytes} bytes`);
     return await file.read(0, file.bytes);
   } finally {
     await file.close();
@@ -176,7 +176,7 @@ export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8
 export async function moveFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
-  await step(from, 'move', 'rename', () => fs.rename(from, to));
+  await fileStep(from, 'move', 'rename', () => fs.rename(from, to));
 }
 
 /** Creates a hard link within the data folder, replacing `to`. Call `syncFolder` on the target folder afterwards. */
@@ -184,12 +184,12 @@ export async function linkFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
   await removeFile(to);
-  await step(from, 'link', 'link', () => fs.link(from, to));
+  await fileStep(from, 'link', 'link', () => fs.link(from, to));
 }
 
 /** Creates a folder and its missing ancestors, durably. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await step(path, 'create', 'mkdir', () =>
+  const first = await fileStep(path, 'create', 'mkdir', () =>
     fs.mkdir(path, { recursive: true, mode: 0o700 }),
   );
   if (first !== undefined) {
@@ -202,9 +202,9 @@ export async function makeFolder(path: string): Promise<void> {
 export async function flushFile(path: string): Promise<void> {
   await refuseLinkedFolder(path);
   const flags = constants.O_RDWR | O_NOFOLLOW; // Windows requires write access for a flush
-  const handle = await step(path, 'flush', 'open', () => fs.open(path, flags));
+  const handle = await fileStep(path, 'flush', 'open', () => fs.open(path, flags));
   try {
-    await step(path, 'flush', 'flush', () => handle.sync());
+    await fileStep(path, 'flush', 'flush', () => handle.sync());
   } finally {
     await handle.close();
   }
@@ -214,9 +214,9 @@ export async function flushFile(path: string): Promise<void> {
 /** Makes the names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return; // cannot open folders
-  const handle = await step(path, 'flush', 'open', () => fs.open(path, O_RDONLY));
+  const handle = await fileStep(path, 'flush', 'open', () => fs.open(path, O_RDONLY));
   try {
-    await step(path, 'flush', 'flush', () => handle.sync());
+    await fileStep(path, 'flush', 'flush', () => handle.sync());
   } finally {
     await handle.close();
   }
@@ -233,7 +233,7 @@ export async function list(path: string): Promise<readonly FolderEntry[]> {
   const read = (): Promise<Dirent[]> => fs.readdir(path, { withFileTypes: true });
   const entries = await rawStep('list', read).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
-    throw wrapped(path, 'list', error);
+    throw wrapFileError(path, 'list', error);
   });
   return entries
     .map((entry): FolderEntry => ({
@@ -249,10 +249,10 @@ export async function fileStats(
 ): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
   const stats = await rawStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined;
-    throw wrapped(path, 'read', error);
+    throw wrapFileError(path, 'read', error);
   });
   if (stats === undefined) return undefined;
-  if (!stats.isFile()) throw damaged(path, 'is not a regular file');
+  if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
   return { bytes: stats.size, modifiedAt: Math.trunc(stats.mtimeMs) };
 }
 
@@ -260,7 +260,7 @@ export async function fileStats(
 export async function modifiedAt(path: string): Promise<number | undefined> {
   const stats = await rawStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw wrapped(path, 'read', error);
+    throw wrapFileError(path, 'read', error);
   });
   return stats && Math.trunc(stats.mtimeMs);
 }
@@ -297,8 +297,11 @@ export function identityOf(path: string): string | undefined {
 export async function identitiesBelow(path: string): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const { name, kind } of await list(path)) {
-    const inside = kind === 'folder' ? await list(join(path, name)) : [];
-    for (const file of [join(path, name), ...inside.map((entry) => join(path, name, entry.name))]) {
+    const filesInside = kind === 'folder' ? await list(join(path, name)) : [];
+    for (const file of [
+      join(path, name),
+      ...filesInside.map((entry) => join(path, name, entry.name)),
+    ]) {
       const identity = identityOf(file);
       if (identity !== undefined) found.add(identity);
     }
@@ -310,11 +313,11 @@ export async function identitiesBelow(path: string): Promise<ReadonlySet<string>
  * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number if that is taken. For what a sweep does
  * not need but cannot prove to be scratch. Returns the new path, relative to the data folder.
  */
-export async function quarantine(folder: DataFolder, path: string): Promise<string> {
-  const wanted = join('quarantine', relative(folder.root, path));
-  await makeFolder(dirname(join(folder.root, wanted)));
-  let target = wanted;
-  for (let n = 2; fileExists(join(folder.root, target)); n++) target = `${wanted}-${n}`;
+export async function quarantineFile(folder: DataFolder, path: string): Promise<string> {
+  const quarantinePath = join('quarantine', relative(folder.root, path));
+  await makeFolder(dirname(join(folder.root, quarantinePath)));
+  let target = quarantinePath;
+  for (let n = 2; fileExists(join(folder.root, target)); n++) target = `${quarantinePath}-${n}`;
   await moveFile(path, join(folder.root, target));
   await syncFolder(dirname(join(folder.root, target)));
   return target;
@@ -325,13 +328,13 @@ export function fileExists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
-    throw wrapped(path, 'read', error);
+    throw wrapFileError(path, 'read', error);
   }
 }
 
 /** Removes a file, if it exists. */
 export async function removeFile(path: string): Promise<void> {
-  await step(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
+  await fileStep(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
 }
 
 /** Removes a file that is no longer needed. Never throws: the next sweep removes a file that stays. */
@@ -341,19 +344,19 @@ export async function discardFile(path: string): Promise<void> {
 
 /** Removes a folder recursively, if it exists, without following links. */
 export async function removeTree(path: string): Promise<void> {
-  await step(path, 'remove', 'remove', () =>
+  await fileStep(path, 'remove', 'remove', () =>
     fs.rm(path, { recursive: true, force: true, maxRetries: 2 }),
   );
 }
 
 /** Removes all entries of a folder except those that `keep` returns true for; returns the removed names. */
-export async function sweep(
+export async function sweepFolder(
   path: string,
   keep: (name: string) => boolean = () => false,
 ): Promise<readonly string[]> {
-  const gone = (await list(path)).map((entry) => entry.name).filter((name) => !keep(name));
-  for (const name of gone) await removeTree(join(path, name));
-  return gone;
+  const goneNames = (await list(path)).map((entry) => entry.name).filter((name) => !keep(name));
+  for (const name of goneNames) await removeTree(join(path, name));
+  return goneNames;
 }
 
 /** Free bytes of the file system that holds this path. */
@@ -365,6 +368,6 @@ export async function freeBytes(path: string): Promise<number> {
 /** Throws if a folder above is a symbolic link, which could lead out of the data folder (threats D2). */
 export async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
-  const real = await step(folder, 'read', 'stat', () => fs.realpath(folder));
-  if (real !== folder) throw damaged(path, 'is reached through a symbolic link');
+  const real = await fileStep(folder, 'read', 'stat', () => fs.realpath(folder));
+  if (real !== folder) throw damagedFile(path, 'is reached through a symbolic link');
 }

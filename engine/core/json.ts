@@ -29,7 +29,7 @@ export class JsonError extends AppError {
  * `__proto__` is an ordinary property. Throws a `JsonError`.
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): Value {
-  const text = typeof input === 'string' ? input : decode(input);
+  const text = typeof input === 'string' ? input : decodeUtf8(input);
   const maxDepth = options.maxDepth ?? budgets.jsonDepth;
   if (options.onDuplicate === undefined && !longInteger.test(text) && isShallow(text, maxDepth)) {
     try {
@@ -46,7 +46,7 @@ const longInteger = /(?:^|[:[,\s])-?\d{16,}(?:\.0+)?(?![\d.eE])/;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function decode(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch (cause) {
@@ -236,13 +236,13 @@ export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}
     try {
       return JSON.stringify(value) ?? 'null';
     } catch {
-      // Most likely a bigint inside; any other error occurs again below.
+      // Probably a bigint inside; any other error occurs again below.
     }
   }
-  return text(value, options.nonFinite !== 'null');
+  return jsonText(value, options.nonFinite !== 'null');
 }
 
-function text(value: unknown, keepsTokens: boolean): string {
+function jsonText(value: unknown, keepsTokens: boolean): string {
   switch (typeof value) {
     case 'string':
       return JSON.stringify(value);
@@ -256,9 +256,9 @@ function text(value: unknown, keepsTokens: boolean): string {
     case 'object':
       if (value === null) return 'null';
       if (Array.isArray(value))
-        return `[${value.map((item) => text(item, keepsTokens)).join(',')}]`;
+        return `[${value.map((item) => jsonText(item, keepsTokens)).join(',')}]`;
       if ('toJSON' in value && typeof value.toJSON === 'function')
-        return text(value.toJSON(), keepsTokens);
+        return jsonText(value.toJSON(), keepsTokens);
       return objectText(value as Readonly<Record<string, unknown>>, keepsTokens);
     default:
       return 'null';
@@ -270,7 +270,7 @@ function objectText(object: Readonly<Record<string, unknown>>, keepsTokens: bool
   for (const key of Object.keys(object)) {
     const value = object[key];
     if (value === undefined) continue;
-    out += `${out === '' ? '{' : ','}${JSON.stringify(key)}:${text(value, keepsTokens)}`;
+    out += `${out === '' ? '{' : ','}${JSON.stringify(key)}:${jsonText(value, keepsTokens)}`;
   }
   return out === '' ? '{}' : `${out}}`;
 }

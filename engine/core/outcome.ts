@@ -9,7 +9,7 @@ export async function outcomeOf<T>(work: () => Promise<T> | T): Promise<Outcome<
   try {
     return { ok: true, value: await work() };
   } catch (error) {
-    // After a trap, a WebAssembly module's memory cannot be trusted: the thread exits, and another one takes its place.
+    // After a trap, the memory of a WebAssembly module cannot be trusted: the thread exits, and another replaces it.
     if ((error as { name?: unknown } | null)?.name === 'RuntimeError') process.exit(70);
     if (!(error instanceof AppError)) console.error(error); // a bug: its stack does not cross the channel
     return { ok: false, error: toErrorValue(error) };

@@ -1,10 +1,10 @@
 import { isAscii } from 'node:buffer';
 
-/** Many texts as plain data that is quickly sent from thread to thread. */
+/** Many texts as plain data that can be sent between threads quickly. */
 export interface PackedTexts {
-  /** UTF-8. */
+  /** The texts in UTF-8. */
   readonly bytes: Uint8Array;
-  /** Where each text begins, and where the last one ends. */
+  /** The offset of the first byte of each text, and the end of the last text. */
   readonly offsets: Int32Array;
 }
 
@@ -24,7 +24,7 @@ export function packTexts(texts: readonly string[]): PackedTexts {
 /** The texts that were joined. */
 export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // One text of all is cut much faster than each is decoded.
+  // Cutting one decoded text is much faster than decoding each.
   const all = isAscii(buffer) ? buffer.toString('latin1') : null;
   const texts: string[] = [];
   for (let i = 0; i + 1 < offsets.length; i++) {
@@ -68,8 +68,8 @@ export function packLiterals(
   some: readonly number[],
 ): PackedTexts {
   const ends = new Int32Array(some.length + 1);
-  /** Those of texts that do not stand between quotes as they are. */
-  const escaped = new Map<number, Uint8Array>();
+  /** The escaped forms of characters that may not appear literally between quotes. */
+  const escapedCodes = new Map<number, Uint8Array>();
   for (let i = 0; i < some.length; i++) {
     const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
     let at = from;
@@ -77,14 +77,14 @@ export function packLiterals(
     let size = to - from + 2;
     if (at < to) {
       const literal = Buffer.from(JSON.stringify(textAt({ bytes, offsets }, some[i]!)));
-      escaped.set(i, literal);
+      escapedCodes.set(i, literal);
       size = literal.length;
     }
     ends[i + 1] = ends[i]! + size;
   }
   const out = new Uint8Array(ends[some.length]!);
   for (let i = 0; i < some.length; i++) {
-    const literal = escaped.size === 0 ? undefined : escaped.get(i);
+    const literal = escapedCodes.size === 0 ? undefined : escapedCodes.get(i);
     let end = ends[i]!;
     if (literal !== undefined) {
       out.set(literal, end);
@@ -98,7 +98,7 @@ export function packLiterals(
   return { bytes: out, offsets: ends };
 }
 
-/** Where the first byte from `at` on is that does not stand for itself within a JSON string, such as the quote at its end. */
+/** The position of the first byte from `at` on that does not stand for itself in a JSON string, such as the closing quote. */
 export function plainEnd(bytes: Uint8Array, at: number): number {
   let end = at;
   while (isPlain(bytes[end]!)) end++;

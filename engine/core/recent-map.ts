@@ -14,7 +14,7 @@ export class RecentMap<K, V> {
     this.#evicted = evicted;
   }
 
-  /** The sum of the sizes. */
+  /** The sum of the sizes of all values. */
   get size(): number {
     return this.#size;
   }

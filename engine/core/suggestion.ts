@@ -1,4 +1,4 @@
-/** What other systems call a thing, to the names that it may have here, the likeliest first. */
+/** Names that other systems use, each with the names that it may have here, the likeliest first. */
 export type Synonyms = Readonly<Record<string, readonly string[]>>;
 
 interface KnownName {
@@ -14,8 +14,8 @@ export class KnownNames {
 
   constructor(names: Iterable<string>, synonyms: Synonyms = {}) {
     this.#names = Array.from(names, (name) => {
-      const plain = letters(name);
-      return { name, letters: plain, mask: maskOf(plain) };
+      const plainLetters = lettersOf(name);
+      return { name, letters: plainLetters, mask: maskOf(plainLetters) };
     });
     this.#synonyms = synonyms;
   }
@@ -32,28 +32,31 @@ export class KnownNames {
   /** The names that an unknown word most likely stands for: as `suggestionFor`, but with all names that are equally near. */
   suggestionsFor(word: string): readonly string[] {
     if (word === '' || word.length > maxLength) return [];
-    const plain = letters(word);
-    const same = this.#names.find((known) => known.letters === plain);
-    if (same !== undefined) return [same.name];
-    const meant = Object.hasOwn(this.#synonyms, plain) ? this.#synonyms[plain]! : [];
+    const plainLetters = lettersOf(word);
+    const sameName = this.#names.find((known) => known.letters === plainLetters);
+    if (sameName !== undefined) return [sameName.name];
+    const meant = Object.hasOwn(this.#synonyms, plainLetters) ? this.#synonyms[plainLetters]! : [];
     const synonym = meant.find((name) => this.#names.some((known) => known.name === name));
     if (synonym !== undefined) return [synonym];
-    const mask = maskOf(plain);
-    let nearest: string[] = [];
-    let least = Infinity;
+    const mask = maskOf(plainLetters);
+    let nearestNames: string[] = [];
+    let leastDistance = Infinity;
     for (const known of this.#names) {
-      const other = known.letters;
-      const most = Math.min(allowed(Math.max(plain.length, other.length)), least);
-      if (Math.abs(plain.length - other.length) > most) continue;
+      const otherLetters = known.letters;
+      const maxDistance = Math.min(
+        allowedEdits(Math.max(plainLetters.length, otherLetters.length)),
+        leastDistance,
+      );
+      if (Math.abs(plainLetters.length - otherLetters.length) > maxDistance) continue;
       // A mistake takes away one letter and adds one at most.
-      if (bitsIn(mask ^ known.mask) > 2 * most) continue;
-      const mistakes = distance(plain, other);
-      if (mistakes > most) continue;
-      if (mistakes < least) nearest = [];
-      nearest.push(known.name);
-      least = mistakes;
+      if (bitsIn(mask ^ known.mask) > 2 * maxDistance) continue;
+      const mistakeCount = editDistance(plainLetters, otherLetters);
+      if (mistakeCount > maxDistance) continue;
+      if (mistakeCount < leastDistance) nearestNames = [];
+      nearestNames.push(known.name);
+      leastDistance = mistakeCount;
     }
-    return nearest;
+    return nearestNames;
   }
 }
 
@@ -75,7 +78,7 @@ export function didYouMean(suggestions: string | readonly string[] | undefined):
 /** Longer words are not compared: they are data, not misspelt names. */
 const maxLength = 200;
 
-function letters(word: string): string {
+function lettersOf(word: string): string {
   return word.toLowerCase().replaceAll(/[\s_-]/g, '');
 }
 
@@ -92,20 +95,20 @@ function bitsIn(mask: number): number {
   return count;
 }
 
-function allowed(length: number): number {
+function allowedEdits(length: number): number {
   if (length >= 8) return 2;
   return length >= 4 ? 1 : 0;
 }
 
 /** The optimal string alignment distance of two words: letters added, left out and replaced, and neighbours in the wrong order. */
-export function distance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, replaced);
+      const replaceCost = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, replaceCost);
       const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       if (isSwapped) next[j] = Math.min(next[j]!, before[j - 2]! + 1);
     }

@@ -20,7 +20,7 @@ export interface ThreadsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Worker threads of this process: all of them start at once, and one that exits is replaced. */
+/** Worker threads of this process: all start at once, and one that exits is replaced. */
 export class Threads {
   readonly #piscina: Piscina;
 
@@ -56,17 +56,17 @@ export class Threads {
   ): Promise<R> {
     let before: Piscina['threads'] = [];
     const remember = (): void => void (before = this.#piscina.threads);
-    // This listener is called before Piscina's own, which removes the thread.
+    // This listener runs before Piscina's own, which removes the thread.
     signal?.addEventListener('abort', remember, { once: true });
     try {
-      // Piscina's type of the list is that of another overload of `postMessage`.
+      // Piscina declares the list with the type of another overload of `postMessage`.
       const transferList = [...transfer] as never;
       const options = { name: task, signal: signal ?? null, transferList };
       const outcome: Outcome<R> = await this.#piscina.run(input, options);
       if (outcome.ok) return outcome.value;
       throw fromErrorValue(outcome.error);
     } catch (error) {
-      if (signal?.aborted) await exited(before, this.#piscina.threads);
+      if (signal?.aborted) await waitForExits(before, this.#piscina.threads);
       throw error;
     } finally {
       signal?.removeEventListener('abort', remember);
@@ -85,14 +85,14 @@ export class Threads {
  */
 export function handedOver<T>(result: T, arrays: readonly ArrayBufferView[]): T {
   const buffers = arrays.flatMap(({ buffer, byteLength }) =>
-    byteLength < smallBytes ? [] : [buffer],
+    byteLength < minTransferredBytes ? [] : [buffer],
   );
   return move({ [transferableSymbol]: buffers, [valueSymbol]: result } as never) as T;
 }
 
-const smallBytes = 64 << 10;
+const minTransferredBytes = 64 << 10;
 
-async function exited(before: Piscina['threads'], now: Piscina['threads']): Promise<void> {
+async function waitForExits(before: Piscina['threads'], now: Piscina['threads']): Promise<void> {
   const going = before.filter((thread) => !now.includes(thread) && thread.threadId !== -1);
   await Promise.all(going.map((thread) => once(thread, 'exit')));
 }

@@ -42,8 +42,8 @@ export interface Column {
    */
   readonly seen?: 'null' | 'missing' | 'mixed';
   /**
-   * Only on a column of doubles as one chunk of a table found it: all values are whole numbers, which are stored as longs if another
-   * chunk has some that doubles cannot hold.
+   * Only for a column of doubles that a chunk of a table inferred: all its values are whole numbers, which are stored as longs if another chunk has
+   * values that doubles cannot hold.
    */
   readonly isWhole?: true;
   /**
@@ -51,10 +51,7 @@ export interface Column {
    * A column whose type they decide has type `object`, with the members that are declared.
    */
   readonly open?: 'type' | 'list' | 'both';
-  /**
-   * Only on a column of which somebody declared the type: a value that does not fit is an error, where it otherwise widens the type or
-   * readers store null.
-   */
+  /** Only for a column whose type was declared: a value that does not fit is an error, where it otherwise widens the type or readers store null. */
   readonly isDeclared?: true;
 }
 
@@ -84,7 +81,7 @@ export type Value =
 /** A JSON object that is stored and passed on without a look at its members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** One record at the edges: inline records, the page of a result. */
+/** A single record, outside the columnar data path: inline records, the page of a result. */
 export type Row = Record<string, Value>;
 
 /** The entity types of the interface. */

@@ -1,12 +1,12 @@
 /** A function of a WebAssembly module in the instructions of the text format: one per line, `$name` for a local or for the label of a block. */
 export interface Kernel {
   readonly name: string;
-  /** Parameters, all of type i32. */
+  /** The names of the parameters, all of type i32. */
   readonly params: readonly string[];
   readonly locals?: readonly string[];
   /** Locals of type v128; `locals` are of type i32. */
   readonly vectors?: readonly string[];
-  /** Locals of type i64. */
+  /** The names of the locals of type i64. */
   readonly longs?: readonly string[];
   /** Locals of type f64. */
   readonly doubles?: readonly string[];
@@ -18,21 +18,21 @@ export interface Kernel {
  * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. Supports the instructions of
  * `opcodes`, which are those that our kernels need; so they need neither a compiler nor a build step.
  */
-function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
-  const types = kernels.map(({ params }) => [0x60, ...list(params.map(() => i32)), 1, i32]);
-  const exports = kernels.map(({ name }, i) => [...list(ascii(name)), 0, i]);
+function assembleModule(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
+  const types = kernels.map(({ params }) => [0x60, ...encodeList(params.map(() => i32)), 1, i32]);
+  const exports = kernels.map(({ name }, i) => [...encodeList(encodeAscii(name)), 0, i]);
   return Uint8Array.from([
-    ...ascii('\0asm\u0001\0\0\0'),
-    ...section(1, types),
-    ...section(
+    ...encodeAscii('\0asm\u0001\0\0\0'),
+    ...encodeSection(1, types),
+    ...encodeSection(
       3,
       kernels.map((_, i) => [i]),
     ),
-    ...section(5, [[1, ...unsigned(pages), ...unsigned(pages)]]),
-    ...section(7, [...exports, [...list(ascii('memory')), 2, 0]]),
-    ...section(
+    ...encodeSection(5, [[1, ...unsignedLeb128(pages), ...unsignedLeb128(pages)]]),
+    ...encodeSection(7, [...exports, [...encodeList(encodeAscii('memory')), 2, 0]]),
+    ...encodeSection(
       10,
-      kernels.map((kernel) => list(code(kernel))),
+      kernels.map((kernel) => encodeList(encodeCode(kernel))),
     ),
   ]);
 }
@@ -48,11 +48,11 @@ export function instantiate<E>(
   kernels: readonly Kernel[],
   pages: number,
 ): E & { readonly memory: { readonly buffer: ArrayBuffer } } {
-  const module = new WebAssembly.Module(assemble(kernels, pages));
+  const module = new WebAssembly.Module(assembleModule(kernels, pages));
   return new WebAssembly.Instance(module).exports as ReturnType<typeof instantiate<E>>;
 }
 
-function code({
+function encodeCode({
   params,
   locals = [],
   vectors = [],
@@ -61,16 +61,21 @@ function code({
   body,
 }: Kernel): number[] {
   const names = [...params, ...locals, ...vectors, ...longs, ...doubles];
-  const declared = [
-    [...unsigned(locals.length), i32],
-    [...unsigned(vectors.length), v128],
-    [...unsigned(longs.length), i64],
-    [...unsigned(doubles.length), f64],
+  const localDeclarations = [
+    [...unsignedLeb128(locals.length), i32],
+    [...unsignedLeb128(vectors.length), v128],
+    [...unsignedLeb128(longs.length), i64],
+    [...unsignedLeb128(doubles.length), f64],
   ];
-  return [...unsigned(declared.length), ...declared.flat(), ...instructions(body, names), 0x0b];
+  return [
+    ...unsignedLeb128(localDeclarations.length),
+    ...localDeclarations.flat(),
+    ...encodeInstructions(body, names),
+    0x0b,
+  ];
 }
 
-function instructions(body: string, names: readonly string[]): number[] {
+function encodeInstructions(body: string, names: readonly string[]): number[] {
   const labels: string[] = [];
   return body
     .split('\n')
@@ -89,18 +94,20 @@ function instructions(body: string, names: readonly string[]): number[] {
       if (word.startsWith('br') && operand.startsWith('$')) {
         const depth = labels.length - 1 - labels.lastIndexOf(operand);
         if (depth === labels.length) throw new Error(`no such label: ${line}`);
-        return [...opcode, ...unsigned(depth)];
+        return [...opcode, ...unsignedLeb128(depth)];
       }
-      if (word === 'i32.const') return [...opcode, ...signed(BigInt.asIntN(32, BigInt(operand)))];
+      if (word === 'i32.const')
+        return [...opcode, ...signedLeb128(BigInt.asIntN(32, BigInt(operand)))];
       if (word === 'f64.const') {
         const bytes = Buffer.alloc(8);
         bytes.writeDoubleLE(Number(operand));
         return [...opcode, ...bytes];
       }
-      if (word === 'i64.const') return [...opcode, ...signed(BigInt.asIntN(64, BigInt(operand)))];
+      if (word === 'i64.const')
+        return [...opcode, ...signedLeb128(BigInt.asIntN(64, BigInt(operand)))];
       const value = operand.startsWith('$') ? names.indexOf(operand.slice(1)) : Number(operand);
       if (!Number.isInteger(value) || value < 0) throw new Error(`no such operand: ${line}`);
-      return [...opcode, ...unsigned(value)];
+      return [...opcode, ...unsignedLeb128(value)];
     });
 }
 
@@ -200,28 +207,28 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
   'i8x16.bitmask': [0xfd, 0x64],
 };
 
-function section(id: number, entries: readonly (readonly number[])[]): number[] {
-  return [id, ...list([...unsigned(entries.length), ...entries.flat()])];
+function encodeSection(id: number, entries: readonly (readonly number[])[]): number[] {
+  return [id, ...encodeList([...unsignedLeb128(entries.length), ...entries.flat()])];
 }
 
 /** A vector of the binary format: the number of bytes, then the bytes. */
-function list(bytes: readonly number[]): number[] {
-  return [...unsigned(bytes.length), ...bytes];
+function encodeList(bytes: readonly number[]): number[] {
+  return [...unsignedLeb128(bytes.length), ...bytes];
 }
 
 /** An unsigned integer in LEB128. */
-function unsigned(value: number): number[] {
-  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
+function unsignedLeb128(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...unsignedLeb128(value >>> 7)];
 }
 
 /** A signed integer in LEB128. */
-function signed(value: bigint): number[] {
+function signedLeb128(value: bigint): number[] {
   const low = Number(value & 127n);
-  const rest = value >> 7n;
-  const isLast = rest === (low < 64 ? 0n : -1n);
-  return isLast ? [low] : [low | 128, ...signed(rest)];
+  const higherBits = value >> 7n;
+  const isLast = higherBits === (low < 64 ? 0n : -1n);
+  return isLast ? [low] : [low | 128, ...signedLeb128(higherBits)];
 }
 
-function ascii(text: string): number[] {
+function encodeAscii(text: string): number[] {
   return [...text].map((c) => c.charCodeAt(0));
 }

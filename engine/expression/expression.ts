@@ -40,7 +40,7 @@ export interface ExpressionOptions {
 
 /** A compiled expression. A function of the host may evaluate it again meanwhile. */
 export class Expression {
-  /** What it reads of the record, in the order in which `evaluatePaths` wants the values, or `all`. */
+  /** The paths of the record that the expression reads, in the order in which `evaluatePaths` wants their values, or `all`. */
   readonly pathsRead: readonly MemberPath[] | 'all';
   /** The paths of the record that it names, also if it uses the record in another way. */
   readonly pathsNamed: readonly MemberPath[];
@@ -84,7 +84,7 @@ export class Expression {
     return this.pathsRead === 'all' ? 'all' : new Set(this.pathsRead.map(([name]) => name!));
   }
 
-  /** Whether it gives the same result for the same values of what it reads, and changes none of them. */
+  /** Whether the expression has the same result whenever it reads the same values, and changes no value that it reads. */
   get isRepeatable(): boolean {
     return isRepeatable(this.#tree);
   }
@@ -94,12 +94,12 @@ export class Expression {
     return this.#pathIndex(memberPathOf(this.#tree));
   }
 
-  /** How often it names functions of datasets. */
+  /** The number of calls of dataset functions in the expression. */
   get datasetCalls(): number {
     return datasetCalls(this.#tree);
   }
 
-  /** Whether it is nothing but a call of a function of datasets. */
+  /** Whether the whole expression is one call of a dataset function. */
   get isDatasetCall(): boolean {
     return isDatasetCall(this.#tree);
   }
@@ -109,12 +109,12 @@ export class Expression {
     return this.#pathIndex(calledPath(this.#tree));
   }
 
-  /** Whether it changes no value that it reads, so that evaluating it twice is like doing so once. */
+  /** Whether the expression changes no value that it reads, so that it can be evaluated again. */
   get changesNothing(): boolean {
     return changesNothing(this.#tree);
   }
 
-  /** Whether a name occurs in it. */
+  /** Whether a name occurs in the expression. */
   usesName(name: string): boolean {
     return usesName(this.#tree, name);
   }
@@ -154,14 +154,14 @@ export class Expression {
    * bug and is thrown on.
    */
   failure(error: unknown): ExpressionError {
-    const known = expressionErrorOf(error);
-    if (!this.#locates) known.position ??= this.#locate(known);
-    const { line, column } = known.position ?? {};
-    const key = `${line}:${column} ${known.message}`;
-    const text = this.#texts.get(key) ?? errorText(known);
+    const expressionError = expressionErrorOf(error);
+    if (!this.#locates) expressionError.position ??= this.#locate(expressionError);
+    const { line, column } = expressionError.position ?? {};
+    const key = `${line}:${column} ${expressionError.message}`;
+    const text = this.#texts.get(key) ?? errorText(expressionError);
     if (this.#texts.size < keptTexts) this.#texts.set(key, text);
-    known.text = text;
-    return known;
+    expressionError.text = text;
+    return expressionError;
   }
 
   /**
@@ -179,7 +179,7 @@ export class Expression {
     return evaluateNumbers(this.#tree, column, rows);
   }
 
-  /** What the evaluation in progress may still use; results that are iterators are drained with it. */
+  /** The state with the remaining budget; a result that is an iterator is drained with it. */
   get runtime(): EvaluationState {
     return this.#state;
   }
@@ -244,7 +244,7 @@ export class Expression {
     return this.#frame ?? new ActivationFrame(this.#slots(), undefined);
   }
 
-  /** The same expression, for an evaluation that a function of the host starts during one. */
+  /** A copy of the expression, for an evaluation that a function of the host starts during another. */
   #copy(): Expression {
     this.#inner ??= new Expression(this.#tree, this.#options);
     return this.#inner;
@@ -307,8 +307,8 @@ export function asExpressionError(error: unknown): unknown {
 
 /** The error of the language that an evaluation has ended with; any other one is a bug and is thrown on. */
 export function expressionErrorOf(error: unknown): ExpressionError {
-  const known = asExpressionError(error);
-  if (known instanceof ExpressionError) return known;
+  const expressionError = asExpressionError(error);
+  if (expressionError instanceof ExpressionError) return expressionError;
   throw error;
 }
 
@@ -331,8 +331,8 @@ class TreeCompiler implements NodeCompiler {
     this.#variables = variables;
     this.#hasRecord = hasRecord;
     this.readsPaths = hasRecord && paths !== 'all';
-    const known = hasRecord && paths !== 'all' ? paths : [];
-    this.#paths = new Map(known.map((path, i) => [pathKey(path), i]));
+    const knownPaths = hasRecord && paths !== 'all' ? paths : [];
+    this.#paths = new Map(knownPaths.map((path, i) => [pathKey(path), i]));
   }
 
   compile(node: SyntaxNode, scope: NameScope): Code {
@@ -348,9 +348,9 @@ class TreeCompiler implements NodeCompiler {
       try {
         return code(...args);
       } catch (error) {
-        const known = asExpressionError(error);
-        if (known instanceof ExpressionError) known.position ??= position;
-        throw known;
+        const expressionError = asExpressionError(error);
+        if (expressionError instanceof ExpressionError) expressionError.position ??= position;
+        throw expressionError;
       }
     };
   }
@@ -373,7 +373,7 @@ class TreeCompiler implements NodeCompiler {
   suggestions(name: string, scope: NameScope): readonly string[] {
     const fields = this.#hasRecord ? Array.from(this.state.fieldNames()) : [];
     if (fields.includes(name)) return [`record.${name}`];
-    const known = scope
+    const knownNames = scope
       .names()
       .concat(
         this.#hasRecord ? ['record'] : [],
@@ -381,8 +381,8 @@ class TreeCompiler implements NodeCompiler {
         Array.from(builtins.keys()),
         Array.from(libraryFunctions.keys()),
       );
-    const near = suggestNear(name, () => known)();
-    if (near.length > 0) return near;
+    const nearNames = suggestNear(name, () => knownNames)();
+    if (nearNames.length > 0) return nearNames;
     return suggestNear(name, () => fields)().map((field) => `record.${field}`);
   }
 }

@@ -8,7 +8,7 @@ import { storedColumns } from './unify-columns.js';
 export interface Batch {
   /** The columns in `data`. */
   readonly columns: Columns;
-  /** All columns found in the chunk, for `unifyColumns`; those marked `seen` are not in `data`. */
+  /** All columns found in the chunk, for `unifyColumns`; columns marked `seen` are not in `data`. */
   readonly seen: Columns;
   readonly rows: number;
   readonly data: RecordBatch;
@@ -22,7 +22,7 @@ export interface Batch {
  * records that are appended column by column, no column has more than one value beyond `rows`.
  */
 export class BatchBuilder {
-  /** Number of complete records. */
+  /** The number of complete records. */
   rows = 0;
   readonly #columns = new Map<string, ColumnBuilder>();
   #lines: Map<number, number> | null = null;

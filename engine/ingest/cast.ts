@@ -63,7 +63,7 @@ const casts: Readonly<Partial<Record<StoredType, Cast>>> = {
   },
 };
 
-/** Accepts true, false, 1, 0 and these as strings in any letter case; other strings are probably mistakes. */
+/** Accepts true, false, 1 and 0, also as strings in any letter case; other strings are probably mistakes. */
 function toBoolean(value: InputScalar, type: StoredType): boolean | null | CastError {
   if (value === '') return null;
   switch (String(value).toLowerCase()) {
@@ -107,15 +107,18 @@ function toDouble(value: InputScalar, type: StoredType): number | null | CastErr
 const numberText = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 
 function misfitOf(value: InputScalar, type: StoredType): CastError {
-  return { code: codes.invalidValue, message: `${show(value)} is not a valid ${type}` };
+  return { code: codes.invalidValue, message: `${shownValue(value)} is not a valid ${type}` };
 }
 
 function outOfRange(value: InputScalar, type: StoredType): CastError {
-  return { code: codes.invalidValue, message: `${show(value)} is out of the range of ${type}` };
+  return {
+    code: codes.invalidValue,
+    message: `${shownValue(value)} is out of the range of ${type}`,
+  };
 }
 
 /** Shows a value in a message: at most 60 characters, control characters escaped. */
-function show(value: InputScalar): string {
+function shownValue(value: InputScalar): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}…`;
 }

@@ -7,7 +7,7 @@ export abstract class ColumnBuilder {
   /** Number of values, including nulls. */
   length = 0;
   nullCount = 0;
-  /** One bit per value, 0 for null; null while no value is null. */
+  /** A bitmap with 0 for null values; null while no value is null. */
   protected valid: Uint8Array | null = null;
 
   /** The column's declaration; the type of an inferred column may still change. */

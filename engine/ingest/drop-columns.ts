@@ -2,10 +2,10 @@ import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
 import { makeBatch, type Batch } from './batch.js';
 
-/** Returns the batch without the fields of these dotted names. An object that loses all members is removed, too. */
+/** Returns the batch without the fields of these dotted names. An object without remaining members is removed, too. */
 export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   if (names.size === 0) return batch;
-  const kept = pruned(batch.columns, batch.data.data.children, names, '');
+  const kept = pruneColumn(batch.columns, batch.data.data.children, names, '');
   const columns = kept.map(([column]) => column);
   const made = makeBatch(
     columns,
@@ -15,13 +15,13 @@ export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch 
   return { ...made, seen: prunedColumns(batch.seen, names, '') };
 }
 
-/** Returns the batch with the top-level fields of these names alone. */
+/** Returns the batch with only the top-level fields of these names. */
 export function onlyColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   const others = [...batch.columns, ...batch.seen].map(({ name }) => name);
   return withoutColumns(batch, new Set(others.filter((name) => !names.has(name))));
 }
 
-function pruned(
+function pruneColumn(
   columns: Columns,
   children: readonly Data[],
   names: ReadonlySet<string>,
@@ -33,7 +33,7 @@ function pruned(
     if (names.has(path)) return [];
     if (column.children === undefined) return [[column, data] as const];
     const items = column.isList ? data.children[0]! : data;
-    const kept = pruned(column.children, items.children, names, `${path}.`);
+    const kept = pruneColumn(column.children, items.children, names, `${path}.`);
     if (kept.length === column.children.length) return [[column, data] as const];
     if (kept.length === 0) return [];
     const struct = withMembers(

@@ -44,7 +44,7 @@ export interface Findings {
   readonly warnings: number;
   /** Records with at least one error. */
   readonly records: number;
-  /** One finding for each code, level and field, in the order of their lines. */
+  /** One finding for each code, level and field, ordered by line. */
   readonly examples: readonly Finding[];
 }
 
@@ -65,7 +65,7 @@ const shownExamples = 20;
 /** Collects the errors and warnings that a reader reports about one chunk. */
 export class FindingCollector {
   readonly isDisabled: boolean;
-  /** Warnings are errors. */
+  /** Whether warnings count as errors. */
   readonly isStrict: boolean;
   /** Reading can stop: an error was reported and `raise_on_errors` is set. */
   isStopped = false;
@@ -73,7 +73,7 @@ export class FindingCollector {
   hasEnded = false;
   /** Number of records with at least one error. */
   rejected = 0;
-  /** What follows an error cannot be told apart, so that the records of the source are not known. */
+  /** Whether the text behind an error cannot be divided into records, so that the records of the source are unknown. */
   isDamaged = false;
   /** The lines of the records with an error, in their order. */
   readonly rejectedLines: number[] = [];
@@ -175,7 +175,7 @@ export class FindingCollector {
   }
 }
 
-/** Merges the findings of the chunks of a file; `linesBefore` turns line numbers of a chunk into those of the file. */
+/** Merges the findings of the chunks of a file; `linesBefore` turns line numbers of a chunk into line numbers of the file. */
 export function mergeFindings(
   parts: readonly { readonly findings: Findings; readonly linesBefore: number }[],
 ): Findings {

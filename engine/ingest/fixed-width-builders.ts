@@ -8,7 +8,7 @@ import {
   TimestampMicrosecond,
   type Data,
 } from 'apache-arrow';
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import type { Column } from '../core/types.js';
 import { allSet, withBit, withRoom } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
@@ -33,12 +33,12 @@ export class IntegerBuilder extends ColumnBuilder {
   }
 
   override reserveRows(length: number): void {
-    if (length > this.#values.length) this.#values = grown(this.#values, length);
+    if (length > this.#values.length) this.#values = growBuffer(this.#values, length);
   }
 
   append(value: number): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#values[i] = value;
     this.length = i + 1;
@@ -56,7 +56,7 @@ export class IntegerBuilder extends ColumnBuilder {
 
   appendNull(): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
     this.valid ??= allSet(i);
     this.nullCount++;
     this.#values[i] = 0;
@@ -96,12 +96,12 @@ export class DoubleBuilder extends ColumnBuilder {
   }
 
   override reserveRows(length: number): void {
-    if (length > this.#values.length) this.#values = grown(this.#values, length);
+    if (length > this.#values.length) this.#values = growBuffer(this.#values, length);
   }
 
   append(value: number): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#values[i] = value;
     this.length = i + 1;
@@ -110,7 +110,7 @@ export class DoubleBuilder extends ColumnBuilder {
   /** Reserves memory for `count` numbers, which the caller writes before `commitRun`. */
   reserveRun(count: number): Float64Array {
     const from = this.length;
-    if (from + count > this.#values.length) this.#values = grown(this.#values, from + count);
+    if (from + count > this.#values.length) this.#values = growBuffer(this.#values, from + count);
     return this.#values.subarray(from, from + count);
   }
 
@@ -135,7 +135,7 @@ export class DoubleBuilder extends ColumnBuilder {
 
   appendNull(): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
     this.valid ??= allSet(i);
     this.nullCount++;
     this.#values[i] = 0;
@@ -243,7 +243,7 @@ export class LongBuilder extends ColumnBuilder {
   }
 
   #grow(length: number): void {
-    this.#values = grown(this.#values, length);
+    this.#values = growBuffer(this.#values, length);
     this.#halves = new Int32Array(this.#values.buffer);
   }
 }
@@ -300,7 +300,7 @@ export class BooleanBuilder extends ColumnBuilder {
 
   #set(i: number, value: boolean): void {
     const byte = i >> 3;
-    if (byte >= this.#bits.length) this.#bits = grown(this.#bits, byte + 1);
+    if (byte >= this.#bits.length) this.#bits = growBuffer(this.#bits, byte + 1);
     const bit = 1 << (i & 7);
     if (value) this.#bits[byte]! |= bit;
     else this.#bits[byte]! &= ~bit;

@@ -35,7 +35,7 @@ export class InferredColumn extends ValueColumn {
   #isMixed = false;
   /** A text is longer than a string may be. */
   #hasLongText = false;
-  /** Every text so far is a date. */
+  /** Whether every text so far is a date. */
   #areDates = true;
   #builder: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
   #object: ObjectColumn | null = null;
@@ -252,7 +252,7 @@ export class InferredColumn extends ValueColumn {
   finish(length: number): Data {
     if (this.#list) return this.#list.finish(length);
     if (this.#object) return this.#object.finish(length);
-    // Only the elements of lists that are all empty have no builder.
+    // Only the elements of lists that are all empty have no builder yet.
     const builder = (this.#builder ??= new Utf8Builder(this.#as('string')));
     const data = builder.finish(length);
     return this.#kinds === kinds.text && this.#areDates ? this.#toDates(data, length) : data;

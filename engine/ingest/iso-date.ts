@@ -21,7 +21,7 @@ export function isoMicros(
   if (!(year >= 0) || !(month >= 1 && month <= 12) || !(day >= 1 && day <= daysIn(year, month)))
     return undefined;
   const days = dayNumber(year, month, day);
-  if (length === 10) return micros(days * 86_400, 0);
+  if (length === 10) return microsecondsOf(days * 86_400, 0);
 
   let at = from + 10;
   const separator = bytes[at++];
@@ -48,7 +48,7 @@ export function isoMicros(
   } else if (!isLenient) return undefined;
   const offset = at === to ? 0 : zone(bytes, at, to);
   if (offset === undefined) return undefined;
-  return micros(days * 86_400 + hour * 3_600 + minute * 60 + second - offset, fraction);
+  return microsecondsOf(days * 86_400 + hour * 3_600 + minute * 60 + second - offset, fraction);
 }
 
 const dash = 45;
@@ -103,7 +103,7 @@ function dayNumber(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-function micros(seconds: number, fraction: number): number | bigint {
+function microsecondsOf(seconds: number, fraction: number): number | bigint {
   const value = seconds * 1_000_000 + fraction;
   return Number.isSafeInteger(value) ? value : BigInt(seconds) * 1_000_000n + BigInt(fraction);
 }

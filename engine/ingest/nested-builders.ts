@@ -1,7 +1,7 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
 import { allSet, withBit } from './bitmap.js';
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import {
   BooleanBuilder,
   DoubleBuilder,
@@ -32,20 +32,20 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
   }
 
   override reserveRows(length: number): void {
-    if (length >= this.#offsets.length) this.#offsets = grown(this.#offsets, length + 1);
+    if (length >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, length + 1);
     if (!(this.items instanceof StructBuilder)) this.items.reserveRows(length);
   }
 
   /** Ends a list: its elements are those appended since the last value. */
   endList(): void {
     const i = this.length;
-    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#offsets[i + 1] = this.items.length;
     this.length = i + 1;
   }
 
-  /** Ends one list after the other, whose elements have been appended: list i has `counts[i]` of them, or is null if that is negative. */
+  /** Ends several lists whose elements have been appended: list i has `counts[i]` elements, or is null if that is negative. */
   endLists(counts: Int32Array): void {
     this.reserveRows(this.length + counts.length);
     for (let i = 0; i < counts.length; i++) {
@@ -63,7 +63,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
 
   appendNull(): void {
     const i = this.length;
-    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
     this.valid ??= allSet(i);
     this.nullCount++;
     this.#offsets[i + 1] = this.#offsets[i]!;
@@ -76,7 +76,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
 
   override truncate(length: number): void {
     super.truncate(length);
-    // This also removes the elements of a list that was not ended.
+    // The elements of an unfinished list are removed as well.
     this.items.truncate(this.#offsets[this.length]!);
   }
 

@@ -8,21 +8,21 @@ import type { RecordContext } from './record-context.js';
 import { type ObjectFields, type ObjectRun, ValueColumn } from './value-column.js';
 import { codes } from './validation-codes.js';
 
-/** What to do about an import that brings too many fields. */
+/** Advice for an import with too many fields. */
 export const fewerFields =
   'split the data over several imports, or store keys that differ between records as a list of objects with a key and a value';
 
-/** What a column is made from. */
+/** The properties from which a column is made. */
 export interface ColumnSpec {
   readonly name: string;
-  /** The column's name in Parquet. */
+  /** The name of the column in Parquet. */
   readonly physical: string;
-  /** Dotted name, for messages. */
+  /** The dotted name, for messages. */
   readonly path: string;
   /** Objects around the field: 0 for the fields of a record. */
   readonly depth: number;
   readonly context: RecordContext;
-  /** What is declared about the field: its type, to which values are cast, unless `Column.open` leaves it to them. */
+  /** The declaration of the field: values are cast to its type, unless `Column.open` leaves the type to the values. */
   readonly declared: Column | undefined;
   /** Members with a declared type, for a field that may turn out to hold objects. */
   readonly members: Columns;
@@ -123,7 +123,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
   readonly fields: FieldColumns;
   readonly #column: Column;
   #hasObjects = false;
-  /** One bit per row, set where the row has an object. */
+  /** A bitmap with 1 for each row that has an object. */
   #present: Uint8Array = new Uint8Array(128);
   /** The row of a list whose first element becomes the value; -1 outside of a list. */
   #listRow = -1;

@@ -27,12 +27,12 @@ export function overlaidColumns(columns: Columns, known: Columns): Columns {
     const fixed = byName.get(column.name);
     return fixed === undefined
       ? { ...column, physical: names.add(column.name) }
-      : overlaid(column, fixed);
+      : overlayColumn(column, fixed);
   });
 }
 
 /** A column of a format with what `known` fixes of it: its physical name, and its type or whether it is a list unless they are open. */
-export function overlaid(column: Column, known: Column | undefined): Column {
+export function overlayColumn(column: Column, known: Column | undefined): Column {
   if (known === undefined) return column;
   const { open, ...fixed } = known;
   const isWider = !fixed.isDeclared && mayWiden(fixed.type, column.type);

@@ -28,7 +28,7 @@ export class PhysicalNames {
         this.#taken.add(name);
   }
 
-  /** Returns the physical name for a new column: its own name if free, else `<name>~2`, `<name>~3` and so on. */
+  /** Returns the physical name of a new column: its own name if that is free, else `<name>~2`, `<name>~3` and so on. */
   add(name: string): string {
     // oxlint-disable-next-line no-control-regex -- control characters are to be replaced
     const plain = name.replace(/[\u0000-\u001f\u007f\ufeff]/g, '_');

@@ -32,7 +32,7 @@ export class RecordContext {
     this.#report = report;
   }
 
-  /** Validation is off. */
+  /** Whether validation is off. */
   get isLenient(): boolean {
     return this.#report.isDisabled;
   }

@@ -26,7 +26,7 @@ export interface IdentifiedBatch extends Batch {
  */
 export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
   const { rows } = batch;
-  const own = [ids(rows, commitId, chunk), repeated(rows, String(commitId))];
+  const own = [ids(rows, commitId, chunk), repeatedColumn(rows, String(commitId))];
   return {
     ...withReservedColumns(batch, own.map(({ data }) => data)),
     release() {
@@ -38,7 +38,7 @@ export function withRecordIds(batch: Batch, commitId: number, chunk: number): Id
   }; // prettier-ignore
 }
 
-/** Adds the reserved columns in front, with these values. */
+/** Adds the reserved columns in front of the others, with these values. */
 export function withReservedColumns(batch: Batch, reserved: readonly Data[]): Batch {
   const { rows, data } = batch;
   const fields = [
@@ -90,7 +90,7 @@ function ids(rows: number, commitId: number, chunk: number): OwnColumn {
   const prefix = base36(commitId, commitDigits) + base36(chunk, chunkDigits);
   if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
   const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
-  const bytes = filled(rows, current);
+  const bytes = repeatBytes(rows, current);
   for (let row = 0, at = chunkLength; row < rows; row++, at += idLength) {
     for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[chunkLength + i]!;
     // Increments the number in place: 9 is followed by a, z by 0 with a carry.
@@ -106,13 +106,13 @@ function ids(rows: number, commitId: number, chunk: number): OwnColumn {
   return stringColumn(rows, idLength, bytes);
 }
 
-function repeated(rows: number, value: string): OwnColumn {
+function repeatedColumn(rows: number, value: string): OwnColumn {
   const one = new TextEncoder().encode(value);
-  return stringColumn(rows, one.length, filled(rows, one));
+  return stringColumn(rows, one.length, repeatBytes(rows, one));
 }
 
 /** Returns a buffer with `rows` copies of `one`, copied in doubling steps. */
-function filled(rows: number, one: Uint8Array): Uint8Array {
+function repeatBytes(rows: number, one: Uint8Array): Uint8Array {
   const size = rows * one.length;
   const bytes = acquire(Uint8Array, Math.max(1, size));
   if (rows > 0) bytes.set(one);

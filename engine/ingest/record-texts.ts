@@ -10,7 +10,7 @@ export interface TextStart {
   readonly bytes: number;
 }
 
-/** The texts of records that begin on a line each: those of a file. */
+/** The texts of the records of a file, each of which begins on a line. */
 export class RecordLines implements RecordTexts {
   readonly #text: Uint8Array;
   readonly #endsAtReturn: boolean;

@@ -7,7 +7,7 @@ export interface RejectionSink {
   clear(): void;
 }
 
-/** One error of a rejected record. */
+/** An error of a rejected record. */
 interface Rejection {
   readonly code: number;
   readonly field: string | null;
@@ -122,12 +122,13 @@ export class RejectedLines implements RejectionSink {
   }
 }
 
-const opening = Buffer.from('{"line":');
+const lineOpening = Buffer.from('{"line":');
 
 /** Replaces the line number of a line of `RejectedLines` by the file's name and the line number in the file. */
 export function shiftedLine(row: Uint8Array, file: string, linesBefore: number): Uint8Array {
-  const comma = row.indexOf(44, opening.length);
-  const line = Number(Buffer.from(row.subarray(opening.length, comma)).toString()) + linesBefore;
+  const comma = row.indexOf(44, lineOpening.length);
+  const line =
+    Number(Buffer.from(row.subarray(lineOpening.length, comma)).toString()) + linesBefore;
   const head = Buffer.from(`{"file":${JSON.stringify(file)},"line":${line}`);
   return Buffer.concat([head, row.subarray(comma)]);
 }

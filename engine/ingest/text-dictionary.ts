@@ -4,7 +4,7 @@ import { isoMicros } from './iso-date.js';
 export interface TextDictionary {
   /** The texts one after the other, with spare bytes behind them, so that whole words can be copied. */
   readonly bytes: DataView;
-  /** Where each text begins. */
+  /** The offset of each text. */
   readonly begins: Int32Array;
   readonly ends: Int32Array;
   /** 0 for entries that are not null; null if none is. */
@@ -40,7 +40,7 @@ export function longestText({ begins, ends }: TextDictionary): number {
   return longest;
 }
 
-/** Whether one of the texts, or of those with these numbers, is no date. */
+/** Whether one of the texts, or of the texts with these numbers, is no date. */
 export function hasPlainText(
   { bytes, begins, ends, nulls }: TextDictionary,
   some: Iterable<number> = begins.keys(),

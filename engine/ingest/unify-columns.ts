@@ -8,15 +8,15 @@ import { PhysicalNames } from './physical-names.js';
  * neither on how the source was split into chunks nor on their order, except for the order of the columns. Values are cast to the types of
  * existing columns, which do not change unless nobody declared them and they can be widened (`mayWiden`).
  */
-export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unified {
+export function unifyColumns(existing: Columns, seen: readonly Columns[]): UnifiedColumns {
   const conflicts: Conflict[] = [];
   const columns = mergeColumns(existing, seen.reduce(joinColumns, []), true, '', conflicts);
-  return { columns: unmarked(columns), conflicts };
+  return { columns: unmarkColumns(columns), conflicts };
 }
 
 /** The result of `unifyColumns`. */
-export interface Unified {
-  /** All columns of the dataset after the import: the existing ones first. */
+export interface UnifiedColumns {
+  /** All columns of the dataset after the import, beginning with the existing ones. */
   readonly columns: Columns;
   /** Existing columns for which a chunk stored values of another type; that chunk has to be read again. */
   readonly conflicts: readonly Conflict[];
@@ -192,10 +192,10 @@ function isWidened(column: Column, seen: Column): boolean {
 }
 
 /** The columns without the marks of declared types. */
-function unmarked(columns: Columns): Columns {
+function unmarkColumns(columns: Columns): Columns {
   return columns.map((column) => {
     const { name, physical, type, isList, children } = column;
-    return { name, physical, type, isList, ...(children && { children: unmarked(children) }) };
+    return { name, physical, type, isList, ...(children && { children: unmarkColumns(children) }) };
   });
 }
 

@@ -1,5 +1,5 @@
 import { makeData, Utf8, type Data } from 'apache-arrow';
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import type { PackedTexts } from '../core/packed-texts.js';
 import type { Column } from '../core/types.js';
 import { allSet, withBit, withRoom } from './bitmap.js';
@@ -32,16 +32,16 @@ export class Utf8Builder extends ColumnBuilder {
   }
 
   override reserveRows(length: number): void {
-    if (length >= this.#offsets.length) this.#offsets = grown(this.#offsets, length + 1);
+    if (length >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, length + 1);
   }
 
   /** Appends `source[from..to)`, which must be UTF-8. */
   appendBytes(source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     const end = this.end + size;
-    if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
+    if (end > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, end);
     const bytes = this.#bytes;
-    // Up to about forty bytes, a loop is faster than `set`, which needs a view and a call into the runtime.
+    // For up to about forty bytes, a loop is faster than `set`, which needs a view and a call into the runtime.
     if (size <= 40) for (let i = from, at = this.end; i < to; i++) bytes[at++] = source[i]!;
     else bytes.set(source.subarray(from, to), this.end);
     this.commit(end);
@@ -73,7 +73,7 @@ export class Utf8Builder extends ColumnBuilder {
     else if (this.valid !== null) this.#mark(from, () => true);
   }
 
-  /** Appends the first `count` of some texts; `isValid` tells which of them are not null; null if all are. */
+  /** Appends the first `count` texts; `isValid` has 1 for texts that are not null, or is null if all are. */
   appendConsecutive(
     { bytes, offsets }: PackedTexts,
     count: number,
@@ -102,14 +102,15 @@ export class Utf8Builder extends ColumnBuilder {
 
   /** Reserves `size` bytes and returns the buffer; the caller writes a value from `end` on and then calls `commit`. */
   reserve(size: number): Uint8Array {
-    if (this.end + size > this.#bytes.length) this.#bytes = grown(this.#bytes, this.end + size);
+    if (this.end + size > this.#bytes.length)
+      this.#bytes = growBuffer(this.#bytes, this.end + size);
     return this.#bytes;
   }
 
   /** Ends a value written into reserved memory; `end` is the position after its last byte. */
   commit(end: number): void {
     const i = this.length;
-    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.end = end;
     this.#offsets[i + 1] = end;
@@ -122,7 +123,7 @@ export class Utf8Builder extends ColumnBuilder {
     const { end } = this;
     this.reserve(size).set(source.subarray(0, size), end);
     if (from + count >= this.#offsets.length)
-      this.#offsets = grown(this.#offsets, from + count + 1);
+      this.#offsets = growBuffer(this.#offsets, from + count + 1);
     const offsets = this.#offsets;
     let filled = 0;
     for (let i = 0, last = 0; i < count; i++) {
@@ -150,7 +151,7 @@ export class Utf8Builder extends ColumnBuilder {
 
   appendNull(): void {
     const i = this.length;
-    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
     this.valid ??= allSet(i);
     this.nullCount++;
     this.#offsets[i + 1] = this.end;

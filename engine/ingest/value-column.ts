@@ -11,7 +11,7 @@ import type { Utf8Builder } from './utf8-builder.js';
 
 /** The fields of a record, or the members of an object, while a row of them is filled. */
 export interface ObjectFields {
-  /** The row being filled. */
+  /** The index of the row that is being filled. */
   row: number;
   /** The field that came first in the row before: the first guess for this row. */
   first: ValueColumn | null;
@@ -41,7 +41,7 @@ export type NumberRunBuilder = BooleanBuilder | IntegerBuilder | LongBuilder | D
  */
 export abstract class ValueColumn extends ColumnBuilder {
   readonly name: string;
-  /** Dotted name, for messages. */
+  /** The dotted name, for messages. */
   readonly path: string;
   /** The name in UTF-8 as it is written in JSON; a byte that matches nothing when JSON would have to escape the name. */
   readonly key: Uint8Array;
@@ -96,7 +96,7 @@ export abstract class ValueColumn extends ColumnBuilder {
     return null;
   }
 
-  /** As `startNumbers`, for lists, one of which is not null; their elements are a run of the builder's items. */
+  /** As `startNumbers`, for lists, at least one of which is not null; their elements are a run of the builder's items. */
   startLists(): ListBuilder<ValueColumn> | null {
     return null;
   }

@@ -5,7 +5,7 @@ import { mayHoldIds } from './entities/detect.js';
 
 /** The size of a sample of the distinct values of a field. */
 export interface SampleSize {
-  /** Maximum number of values. */
+  /** The maximum number of values. */
   readonly count: number;
   /** Maximum share of the distinct values, above 0 and at most 1. */
   readonly rate: number;
@@ -15,7 +15,7 @@ export interface SampleSize {
 export interface FieldSample {
   readonly path: readonly string[];
   readonly hashes: readonly number[];
-  /** Truncated to 48 bytes. */
+  /** The values, truncated to 48 bytes. */
   readonly values: readonly string[];
 }
 

@@ -25,17 +25,17 @@ interface NodeLevels {
   readonly floor: number;
 }
 
-/** Builds the columns of a schema as Arrow data of these fields; `parts` holds the parts of every leaf, in the order of their rows. */
+/** Builds the columns of a schema as Arrow data; `parts` holds the parts of every leaf, in row order. */
 export function assemble(
   schema: ParquetSchema,
   parts: readonly (readonly LeafPart[])[],
   fields: readonly Field[],
 ): readonly Data[] {
   const top = { depth: 0, repetition: 0, floor: 0 };
-  return schema.nodes.map((node, i) => build(node, fields[i]!.type, parts, top));
+  return schema.nodes.map((node, i) => buildData(node, fields[i]!.type, parts, top));
 }
 
-function build(
+function buildData(
   node: SchemaNode,
   type: ArrowType,
   parts: readonly (readonly LeafPart[])[],
@@ -47,7 +47,9 @@ function build(
   const { length, nullCount, nullBitmap } = validity(own, levels);
   const inside = { ...levels, depth: levels.depth + 1 };
   const { children: fields } = type as Struct;
-  const children = node.members.map((member, i) => build(member, fields[i]!.type, parts, inside));
+  const children = node.members.map((member, i) =>
+    buildData(member, fields[i]!.type, parts, inside),
+  );
   return makeData({ type: type as Struct, length, nullCount, nullBitmap, children });
 }
 
@@ -78,7 +80,7 @@ function listData(
     }
   }
   const inner = { ...node, column: { ...node.column, isList: false } };
-  const child = build(inner, type.children[0]!.type, parts, elements);
+  const child = buildData(inner, type.children[0]!.type, parts, elements);
   return makeData({ type, length, nullCount, nullBitmap, valueOffsets, child });
 }
 
@@ -88,7 +90,7 @@ interface Validity {
   readonly nullBitmap: Uint8Array | null;
 }
 
-/** The items of a node, and which of them are present. */
+/** The number of items of a node, and the bitmap of its present items. */
 function validity(
   parts: readonly LeafPart[],
   { depth, repetition: most, floor }: NodeLevels,
@@ -140,7 +142,7 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
         int32s[2 * item + 1] = from[2 * i + 1]!;
       }
     });
-  return makeData({ type: type as never, ...whole, data: typed(type, int32s) as never });
+  return makeData({ type: type as never, ...whole, data: typedData(type, int32s) as never });
 }
 
 type DecodedBooleans = Extract<DecodedValues, { kind: 'booleans' }>;
@@ -231,7 +233,7 @@ function isWide(type: ArrowType): boolean {
   );
 }
 
-function typed(
+function typedData(
   type: ArrowType,
   int32s: Int32Array,
 ): Int32Array | Float32Array | Float64Array | BigInt64Array {

@@ -28,7 +28,7 @@ interface Kernels {
   insert(strings: number, offsets: number, count: number, filter: number, blocks: number): number;
 }
 
-/** Of this thread; made with the first filter. */
+/** The kernels of this thread, compiled for the first filter. */
 let kernels: ReturnType<typeof instantiate<Kernels>> | undefined;
 
 /** The blocks of a filter with these strings; undefined for none, or if one is too long to be looked up. */
@@ -64,7 +64,7 @@ export function filterHash(text: string): FilterHash {
   return { high: Number(hash >> 32n), low: Number(hash & 0xffffffffn) };
 }
 
-/** Whether the string with this hash may be among those of a filter. `words` are the words of its blocks. */
+/** Whether a filter may contain the string with this hash. `words` are the words of its blocks. */
 export function mayContain(words: Uint32Array, { high, low }: FilterHash): boolean {
   // The product has at most 46 bits, which a double holds.
   const block = Math.floor((high * (words.length >> 3)) / 2 ** 32) << 3;

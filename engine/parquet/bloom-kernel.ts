@@ -10,8 +10,8 @@ export const salts = [
 
 const lanes = ['$v1', '$v2', '$v3', '$v4'] as const;
 
-/** With a lane and an input on the stack: the new lane. */
-const mix = `
+/** Instructions that replace a lane and an input on the stack by the new lane. */
+const mixSource = `
   i64.const ${p2}
   i64.mul
   i64.add
@@ -20,7 +20,7 @@ const mix = `
   i64.const ${p1}
   i64.mul`;
 
-/** With a number of 64 bits on the stack: rotates it, multiplies it and adds to it. */
+/** Instructions that rotate the 64-bit number on the stack, multiply it and add to it. */
 const advance = (by: number, factor: bigint, more: bigint): string => `
   i64.const ${by}
   i64.rotl
@@ -30,7 +30,7 @@ const advance = (by: number, factor: bigint, more: bigint): string => `
   i64.add
   local.set $hash`;
 
-/** Leaves the inner of two blocks around it unless there are so many bytes left. */
+/** Instructions that leave the inner of two enclosing blocks unless this many bytes remain. */
 const leaveUnless = (bytes: number): string => `
   local.get $at
   i32.const ${bytes}
@@ -45,7 +45,7 @@ const step = (bytes: number): string => `
   i32.add
   local.set $at`;
 
-/** Shifts the hash, and multiplies what comes of it. */
+/** Instructions that shift the hash and multiply the result. */
 const scatter = (by: number, factor: bigint): string => `
   local.get $hash
   local.get $hash
@@ -75,7 +75,7 @@ const stripes = `
     i32.const ${8 * i}
     i32.add
     i64.load
-    ${mix}
+    ${mixSource}
     local.set ${lane}`,
       )
       .join('')}
@@ -103,7 +103,7 @@ const stripes = `
   local.get $hash
   i64.const 0
   local.get ${lane}
-  ${mix}
+  ${mixSource}
   i64.xor
   ${advance(0, p1, p4)}`,
     )
@@ -160,7 +160,7 @@ export const insertKernel: Kernel = {
             i64.const 0
             local.get $at
             i64.load
-            ${mix}
+            ${mixSource}
             i64.xor
             ${advance(27, p1, p4)}
             ${step(8)}

@@ -4,7 +4,7 @@ import type { Bound, Extremes, Range } from './statistics.js';
 /** A bound in the form of the footer: PLAIN, for strings without the length. */
 export interface WrittenBound {
   readonly bytes: Uint8Array;
-  /** False if the value was truncated. */
+  /** Whether the value is exact; false if it was truncated. */
   readonly isExact: boolean;
 }
 
@@ -15,7 +15,7 @@ export function boundBytes(
   isUpper: boolean,
   maxStringBytes = 64,
 ): WrittenBound | undefined {
-  if (typeof value === 'object') return truncated(value, isUpper, maxStringBytes);
+  if (typeof value === 'object') return truncateBound(value, isUpper, maxStringBytes);
   const bytes = Buffer.alloc(8);
   switch (leaf.physical) {
     case physicalType.boolean:
@@ -31,7 +31,7 @@ export function boundBytes(
   }
 }
 
-/** Strings in the page index are shorter than those in the footer, because there is a pair of them for each page. */
+/** Strings in the page index are shorter than in the footer, because every page has two of them. */
 const maxPageStringBytes = 32;
 
 /**
@@ -46,7 +46,7 @@ export function pageBounds(leaf: ParquetLeaf, { extremes }: Range): Extremes | u
 }
 
 /** Truncates a long string between characters; the last character of an upper bound is incremented. */
-function truncated(
+function truncateBound(
   text: Uint8Array,
   isUpper: boolean,
   maxStringBytes: number,

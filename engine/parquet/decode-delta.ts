@@ -7,7 +7,7 @@ import { unpackBits } from './decode-hybrid.js';
  */
 
 /** The unpacked numbers of one miniblock; longer if a file has larger miniblocks than this encoder writes. */
-let packed = new Int32Array(32);
+let packedValues = new Int32Array(32);
 
 /** Decodes `count` integers to `out[to]` and following: 32-bit ones, or the low half of 64-bit ones. */
 export function readDeltaInts(
@@ -34,13 +34,13 @@ export function readDeltaInts(
         for (; i < stop; i++) out[i] = value = (value + least) | 0;
         continue;
       }
-      unpackBits(source, at, width, size, packed, 0);
-      for (let k = 0; i < stop; i++, k++) out[i] = value = (value + least + packed[k]!) | 0;
+      unpackBits(source, at, width, size, packedValues, 0);
+      for (let k = 0; i < stop; i++, k++) out[i] = value = (value + least + packedValues[k]!) | 0;
     }
   }
 }
 
-/** The same for 64-bit integers that a double holds exactly. */
+/** As `readDeltaInts`, for 64-bit integers that a double holds exactly. */
 export function readDeltaDoubles(
   source: ByteSource,
   count: number,
@@ -61,8 +61,8 @@ export function readDeltaDoubles(
       const { at } = source;
       source.skip((size / 8) * width);
       const stop = i + size < end ? i + size : end;
-      unpackBits(source, at, width, size, packed, 0);
-      for (let k = 0; i < stop; i++, k++) out[i] = value += least + (packed[k]! >>> 0);
+      unpackBits(source, at, width, size, packedValues, 0);
+      for (let k = 0; i < stop; i++, k++) out[i] = value += least + (packedValues[k]! >>> 0);
     }
   }
 }
@@ -81,6 +81,6 @@ function head(
       `a miniblock has ${size} differences, must be a multiple of 8 up to 65536`,
     );
   }
-  if (packed.length < size) packed = new Int32Array(size);
+  if (packedValues.length < size) packedValues = new Int32Array(size);
   return { miniblocks, size, first: source.zigzag() };
 }

@@ -7,7 +7,7 @@ export interface StringTarget {
   readonly bytes: Uint8Array;
   /** A view of `bytes` and of 8 more bytes, which `copyString` may overwrite. */
   readonly view: DataView;
-  /** To be read as unsigned (`>>> 0`). All callers use one array type, because a loop that sees two is slower. */
+  /** Offsets to be read as unsigned (`>>> 0`). All callers use one array type, because a loop that sees two is slower. */
   readonly offsets: Int32Array;
 }
 
@@ -42,7 +42,7 @@ export function readPlainStrings(
 }
 
 /**
- * The same for DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. `targetFor` is told the size of all strings
+ * Reads strings in the encoding DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. `targetFor` is told the size of all strings
  * together before they are decoded.
  */
 export function readDeltaStrings(
@@ -72,7 +72,7 @@ export function readDeltaStrings(
   }
 }
 
-/** Copies strings of these lengths, which follow each other; `source` is at the first one. */
+/** Copies consecutive strings of these lengths; `source` is at the first string. */
 function copyStrings(
   source: ByteSource,
   lengths: Int32Array,
@@ -125,7 +125,7 @@ function joinDeltaStrings(
   return end;
 }
 
-/** The same for dictionary indices: copies the entries of `dictionary` with these indices. */
+/** Copies the entries of `dictionary` with these indices. */
 export function gatherStrings(
   dictionary: StringTarget,
   indices: Int32Array,

@@ -39,7 +39,7 @@ export function readValues(
 ): DecodedValues {
   switch (encoding) {
     case encodingId.plain:
-      return plain(source, physical, count);
+      return plainValues(source, physical, count);
     case encodingId.rle:
       return { kind: 'booleans', booleans: readBooleans(source, count) };
     case encodingId.deltaBinaryPacked:
@@ -53,7 +53,7 @@ export function readValues(
       const indices = acquire(Int32Array, count);
       try {
         readHybrid(source, source.byte(), count, indices);
-        return gathered(dictionary, indices, count);
+        return gatherValues(dictionary, indices, count);
       } finally {
         release(indices);
       }
@@ -63,7 +63,7 @@ export function readValues(
   }
 }
 
-function plain(source: ByteSource, physical: number, count: number): DecodedValues {
+function plainValues(source: ByteSource, physical: number, count: number): DecodedValues {
   switch (physical) {
     case physicalType.boolean: {
       const bits = source.take(Math.ceil(count / 8));
@@ -71,10 +71,10 @@ function plain(source: ByteSource, physical: number, count: number): DecodedValu
     }
     case physicalType.int32:
     case physicalType.float:
-      return { kind: 'int32s', int32s: aligned(source.take(4 * count)) };
+      return { kind: 'int32s', int32s: alignedIntegers(source.take(4 * count)) };
     case physicalType.int64:
     case physicalType.double:
-      return { kind: 'int64s', int32s: aligned(source.take(8 * count)) };
+      return { kind: 'int64s', int32s: alignedIntegers(source.take(8 * count)) };
     case physicalType.byteArray: {
       const rest = source.bytes.length - source.at - 4 * count;
       if (rest < 0) throw new RangeError('strings end after their page');
@@ -87,7 +87,7 @@ function plain(source: ByteSource, physical: number, count: number): DecodedValu
 }
 
 /** A copy, because the position of the bytes may not be a multiple of four. */
-function aligned(bytes: Uint8Array): Int32Array {
+function alignedIntegers(bytes: Uint8Array): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer);
 }
 
@@ -115,7 +115,7 @@ function deltaInt32s(source: ByteSource, count: number): DecodedValues {
   return { kind: 'int32s', int32s };
 }
 
-/** This encoder writes differences only of integers that a double holds exactly. */
+/** This encoder writes deltas only for integers that a double holds exactly. */
 function deltaInt64s(source: ByteSource, count: number): DecodedValues {
   const values = acquire(Float64Array, count);
   try {
@@ -140,7 +140,11 @@ function deltaStrings(source: ByteSource, count: number): DecodedValues {
 }
 
 /** The dictionary entries with these indices. */
-function gathered(dictionary: DecodedValues, indices: Int32Array, count: number): DecodedValues {
+function gatherValues(
+  dictionary: DecodedValues,
+  indices: Int32Array,
+  count: number,
+): DecodedValues {
   switch (dictionary.kind) {
     case 'int32s': {
       const int32s = new Int32Array(count);

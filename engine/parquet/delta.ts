@@ -85,7 +85,7 @@ export function writeDeltaStrings(
   release(suffixes);
 }
 
-/** The same without looking for shared prefixes: the lengths of all strings, then their bytes as they are, which is fast to write and to read. */
+/** Writes strings without shared prefixes: the lengths of all strings, then their bytes, which is fast to write and to read. */
 export function writeUnsharedStrings(
   sink: ByteSink,
   { offsets, bytes }: Strings,

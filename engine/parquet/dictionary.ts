@@ -1,4 +1,4 @@
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import { bitWidth } from './hybrid.js';
 import { hashBytes, isConstant, isSame, finalMix } from './hash.js';
 import type { Int32s, Int64s, Strings } from './values.js';
@@ -6,17 +6,17 @@ import type { Int32s, Int64s, Strings } from './values.js';
 /** The distinct values in order of first occurrence, and the entry of each value. */
 export interface DictionaryEncoding {
   readonly entries: number;
-  /** By entry: the index of the first value equal to it. */
+  /** For each entry, the index of the first value equal to it. */
   readonly firsts: Int32Array;
-  /** By value: its entry. */
+  /** For each value, its entry. */
   readonly indices: Int32Array;
 }
 
 /** Integers in a range narrower than 2^31, as distances from the smallest of them, `base`. */
-export interface Near {
+export interface NearIntegers {
   readonly distances: Int32Array;
   readonly base: number;
-  /** The largest distance. */
+  /** The largest distance from `base`. */
   readonly span: number;
 }
 
@@ -33,7 +33,7 @@ const alternative = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
  */
 export function buildDictionary(
   values: Int32s | Int64s | Strings,
-  near: Near | undefined,
+  near: NearIntegers | undefined,
 ): DictionaryEncoding | undefined {
   const builder = new DictionaryBuilder(values);
   if (near !== undefined && near.span < maxEntries) builder.addNear(near);
@@ -50,20 +50,19 @@ export function releaseDictionary(dictionary: DictionaryEncoding): void {
   release(dictionary.indices);
 }
 
-/** By byte: 1 + the entry of the string of that byte alone, or 0. Most alleles are such strings, and need no hashing. */
+/** For each byte, 1 + the entry of the string of that byte alone, or 0. Most alleles are such strings, and need no hashing. */
 const singleBytes = new Int32Array(256);
 
 /**
- * A hash table with open addressing: a slot holds 1 + the number of an entry, or 0. Each type has a loop of its own, which allocates
- * nothing per value.
+ * A hash table with open addressing: a slot holds 1 + the number of an entry, or 0. Each type has its own loop, which allocates nothing per value.
  */
 class DictionaryBuilder {
   #entries = 0;
   #firsts = acquire(Int32Array, 1024);
   #hashes = acquire(Int32Array, 1024);
   /** Strings only, by entry: the entry of the value that came after its last occurrence, which is tried first for the next value. */
-  #followers = zeroed(1024);
-  #slots = zeroed(1024);
+  #followers = zeroedIntegers(1024);
+  #slots = zeroedIntegers(1024);
   #mask = 1023;
   #isAbandoned = false;
   readonly #indices: Int32Array;
@@ -77,16 +76,16 @@ class DictionaryBuilder {
     this.#bytes = plainBytes(values) / Math.max(1, values.count);
   }
 
-  /** For a column whose values are all equal. */
+  /** Adds a column whose values are all equal. */
   addConstant(): void {
     this.#enter(0, 0);
     this.#indices.fill(0, 0, this.#values.count);
   }
 
-  /** For integers in a narrow range, which need no hashing. */
-  addNear({ distances, span }: Near): void {
+  /** Adds integers in a narrow range, which need no hashing. */
+  addNear({ distances, span }: NearIntegers): void {
     const { count } = this.#values;
-    const entryOf = zeroed(span + 1);
+    const entryOf = zeroedIntegers(span + 1);
     const indices = this.#indices;
     let checkAt = firstCheck;
     for (let i = 0; i < count; i++) {
@@ -239,9 +238,9 @@ class DictionaryBuilder {
 
   #enter(i: number, hash: number): number {
     const entry = this.#entries++;
-    if (entry === this.#firsts.length) this.#firsts = grown(this.#firsts, entry + 1);
-    if (entry === this.#hashes.length) this.#hashes = grown(this.#hashes, entry + 1);
-    if (entry === this.#followers.length) this.#followers = grown(this.#followers, entry + 1);
+    if (entry === this.#firsts.length) this.#firsts = growBuffer(this.#firsts, entry + 1);
+    if (entry === this.#hashes.length) this.#hashes = growBuffer(this.#hashes, entry + 1);
+    if (entry === this.#followers.length) this.#followers = growBuffer(this.#followers, entry + 1);
     this.#followers[entry] = 0;
     this.#firsts[entry] = i;
     this.#hashes[entry] = hash;
@@ -250,7 +249,7 @@ class DictionaryBuilder {
 
   #grow(): void {
     const mask = this.#mask * 4 + 3;
-    const slots = zeroed(mask + 1);
+    const slots = zeroedIntegers(mask + 1);
     for (let entry = 0; entry < this.#entries; entry++) {
       let slot = this.#hashes[entry]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
@@ -262,11 +261,11 @@ class DictionaryBuilder {
   }
 }
 
-function zeroed(length: number): Int32Array {
+function zeroedIntegers(length: number): Int32Array {
   return acquire(Int32Array, length).fill(0, 0, length);
 }
 
-/** Bytes of the values in PLAIN. */
+/** The number of bytes of the values in the encoding PLAIN. */
 function plainBytes(values: Int32s | Int64s | Strings): number {
   const { kind, count } = values;
   if (kind !== 'strings') return count * (kind === 'int64s' ? 8 : 4);

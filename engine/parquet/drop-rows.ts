@@ -1,8 +1,8 @@
 import { valueCount, type DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 
-/** A part without some rows, and what these had. */
-export interface Reduced {
+/** A part without the dropped rows, and the range and size of the dropped values. */
+export interface ReducedPart {
   readonly part: LeafPart;
   /** Number of values that were dropped. */
   readonly values: number;
@@ -19,13 +19,13 @@ export function withoutRows(
   maxDefinition: number,
   rows: Int32Array,
   first: number,
-): Reduced {
+): ReducedPart {
   const nothing = { part, values: 0, stringBytes: 0 };
   if (rows.length === 0) return nothing;
   const { slots, definition, repetition } = part;
   const keptDefinition = new Uint16Array(slots);
   const keptRepetition = repetition && new Uint16Array(slots);
-  /** One byte per value: 1 if it stays. */
+  /** One byte per value: 1 for values to keep. */
   const stays = new Uint8Array(slots);
   let next = lowerBound(rows, first);
   let [kept, value, dropped] = [0, 0, 0];
@@ -55,7 +55,7 @@ export function withoutRows(
   let begin = 0;
   const values = part.values.map((page) => {
     const count = valueCount(page);
-    const reduced = selected(page, stays.subarray(begin, begin + count));
+    const reduced = selectValues(page, stays.subarray(begin, begin + count));
     begin += count;
     if (page.kind === 'strings' && reduced.kind === 'strings')
       stringBytes += lengthOf(page.offsets) - lengthOf(reduced.offsets);
@@ -85,7 +85,7 @@ function lengthOf(offsets: Int32Array): number {
   return offsets[offsets.length - 1]! - offsets[0]!;
 }
 
-function selected(values: DecodedValues, stays: Uint8Array): DecodedValues {
+function selectValues(values: DecodedValues, stays: Uint8Array): DecodedValues {
   switch (values.kind) {
     case 'booleans':
       return { kind: 'booleans', booleans: values.booleans.filter((_, i) => stays[i] === 1) };
@@ -131,7 +131,7 @@ function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array
   };
 }
 
-/** The first elements. Few of them are copied, so that they do not keep the memory of all: parts of many files may be collected. */
+/** The first elements. A short prefix is copied, so that it does not keep the whole memory: parts of many files may be collected. */
 function prefix<T extends Uint8Array | Uint16Array | Int32Array>(array: T, length: number): T {
   const isMost = length > array.length / 2;
   return (isMost ? array.subarray(0, length) : array.slice(0, length)) as T;

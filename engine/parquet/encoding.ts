@@ -22,7 +22,7 @@ export interface PageValues {
 
 /** Writes the values of one column chunk in one encoding. Call `release` after use. */
 export interface Encoder {
-  /** One of `encodingId`. */
+  /** The id of the encoding, one of `encodingId`. */
   readonly encoding: number;
   /** The extremes of the values of each page. */
   readonly ranges: readonly Range[];

@@ -62,8 +62,8 @@ export function encodeRowGroup(
 }
 
 /**
- * The bytes of a Parquet file of these columns, from row groups that may have been encoded in several threads. `metadata` becomes the
- * key-value metadata of its footer.
+ * The bytes of a Parquet file, from row groups that may have been encoded in several threads. `metadata` becomes the key-value metadata of the
+ * footer.
  */
 export async function* joinRowGroups(
   columns: readonly ParquetColumn[],
@@ -75,7 +75,7 @@ export async function* joinRowGroups(
   let offset = magic.length;
   const metas: RowGroupMeta[] = [];
   for await (const { bytes, meta } of groups) {
-    metas.push({ rows: meta.rows, chunks: meta.chunks.map((chunk) => moved(chunk, offset)) });
+    metas.push({ rows: meta.rows, chunks: meta.chunks.map((chunk) => moveChunk(chunk, offset)) });
     yield bytes;
     offset += bytes.length;
   }
@@ -89,7 +89,7 @@ export async function* joinRowGroups(
   }
 }
 
-function moved(chunk: ChunkMeta, by: number): ChunkMeta {
+function moveChunk(chunk: ChunkMeta, by: number): ChunkMeta {
   const { dictionaryOffset, dataOffset, pages } = chunk;
   return {
     ...chunk,
@@ -160,14 +160,14 @@ export class ParquetEncoder {
           const chunks: ChunkMeta[] = [];
           for (const chunk of this.#rowGroup(output, batch, row, rows)) {
             chunks.push(chunk);
-            if (file.end >= pieceBytes) yield* piece(output);
+            if (file.end >= pieceBytes) yield* writtenPiece(output);
           }
           this.#groups.push({ rows, chunks });
         }
       }
       const indexes = writeIndexes(file, output.offset, chunksOf(this.#groups));
-      // The footer is a piece of its own: until it is written, the file is recognisably incomplete.
-      yield* piece(output);
+      // The footer is a separate piece: until it is written, the file is recognisably incomplete.
+      yield* writtenPiece(output);
       yield* extra(output.offset);
       writeFooter(file, this.#schema, this.#groups, indexes, this.#createdBy);
       yield file.written();
@@ -229,7 +229,7 @@ export class ParquetEncoder {
         }
       } else yield this.#leaf(output, node.leaf, items, below);
     } finally {
-      // Also when the caller stops in the middle of a file.
+      // The buffers are also released if the caller stops in the middle of a file.
       if (inside !== undefined && inside !== below) releaseFrame(inside, below);
       releaseFrame(below, frame);
     }
@@ -242,7 +242,7 @@ export class ParquetEncoder {
     const values = leafValues(leaf, data, levels);
     try {
       const chunk = writeChunk(output, leaf, levels, values, this.#rowPages);
-      add(this.leaves[index]!, chunk);
+      addChunk(this.leaves[index]!, chunk);
       return chunk;
     } finally {
       releaseValues(values, levels);
@@ -251,7 +251,7 @@ export class ParquetEncoder {
   }
 }
 
-/** Makes the definition levels those of a leaf that cannot be null, such as the key of a map. */
+/** Limits definition levels to those of a leaf that cannot be null, such as the key of a map. */
 function clamp(levels: Int32Array | undefined, most: number): void {
   if (levels === undefined) return;
   for (let slot = 0; slot < levels.length; slot++) if (levels[slot]! > most) levels[slot] = most;
@@ -262,14 +262,14 @@ function chunksOf(groups: readonly RowGroupMeta[]): readonly ChunkMeta[] {
 }
 
 /** Yields the bytes written since the last piece. */
-function* piece(output: ChunkOutput): Generator<Uint8Array> {
+function* writtenPiece(output: ChunkOutput): Generator<Uint8Array> {
   const { file } = output;
   yield file.written();
   output.offset += file.end;
   file.end = 0;
 }
 
-function add(leaf: LeafCount, chunk: ChunkMeta): void {
+function addChunk(leaf: LeafCount, chunk: ChunkMeta): void {
   const { extremes, hasNaN } = chunk.range;
   leaf.nulls += chunk.nulls;
   leaf.stringBytes += chunk.stringBytes ?? 0;

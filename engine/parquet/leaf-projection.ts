@@ -6,7 +6,7 @@ import type { SchemaNode, ParquetSchema } from './schema.js';
 type ReadLeaf = (leaf: number) => LeafPart;
 
 /** A leaf from which the levels of a missing leaf follow: one of the group that the missing leaf belongs to. */
-interface Stub {
+interface MissingLeaf {
   readonly leaf: number;
   /** The definition level at which the group is present. */
   readonly depth: number;
@@ -34,12 +34,12 @@ export function leafParts(
   const fill = (
     node: SchemaNode,
     found: SchemaNode | undefined,
-    stub: Stub | undefined,
+    stub: MissingLeaf | undefined,
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
     if (node.column.type !== 'group') {
       if (found !== undefined)
-        parts[node.leaf] = widened(readOnce(found.leaf), found.column.type, node.column.type);
+        parts[node.leaf] = widenPart(readOnce(found.leaf), found.column.type, node.column.type);
       else {
         const { maxRepetition } = schema.leaves[node.leaf]!;
         parts[node.leaf] =
@@ -54,14 +54,14 @@ export function leafParts(
     const inside = { depth: depth + (isList ? 3 : 1), lists: lists + (isList ? 1 : 0) };
     const below = found === undefined ? stub : { leaf: found.leaf, ...inside };
     for (const member of node.members)
-      fill(member, matching(found?.members, member), below, inside);
+      fill(member, matchingNode(found?.members, member), below, inside);
   };
   const top = { depth: 0, lists: 0 };
-  for (const node of schema.nodes) fill(node, matching(source.nodes, node), undefined, top);
+  for (const node of schema.nodes) fill(node, matchingNode(source.nodes, node), undefined, top);
   return parts;
 }
 
-function matching(
+function matchingNode(
   nodes: readonly SchemaNode[] | undefined,
   node: SchemaNode,
 ): SchemaNode | undefined {
@@ -83,7 +83,7 @@ function nulls(rows: number, maxRepetition: number): LeafPart {
 }
 
 /** The levels of a column that an object does not have in this file, so that all are null, from those of a sibling. */
-function levelsOfMissing(part: LeafPart, stub: Stub, maxRepetition: number): LeafPart {
+function levelsOfMissing(part: LeafPart, stub: MissingLeaf, maxRepetition: number): LeafPart {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
   let slots = 0;
@@ -104,7 +104,7 @@ function levelsOfMissing(part: LeafPart, stub: Stub, maxRepetition: number): Lea
 
 type Convert = (int32s: Int32Array) => Int32Array;
 
-/** How the values of a narrower type become those of a wider one; 64-bit values are pairs of 32-bit halves. */
+/** Conversions of values of a narrower type to a wider one; 64-bit values are pairs of 32-bit halves. */
 const conversions: Readonly<Record<string, Convert>> = {
   'int32 int64': (from) =>
     Int32Array.from({ length: 2 * from.length }, (_, i) => from[i >> 1]! >> (i % 2 === 1 ? 31 : 0)),
@@ -124,7 +124,7 @@ function halvesOf({ buffer }: Float64Array): Int32Array {
 }
 
 /** The part with its values converted from the type `from` to the type `to`. */
-function widened(part: LeafPart, from: string, to: string): LeafPart {
+function widenPart(part: LeafPart, from: string, to: string): LeafPart {
   const convert = conversions[`${from} ${to}`];
   if (convert === undefined) return part;
   const values = part.values.map((some): DecodedValues => {

@@ -11,7 +11,7 @@ import { acquire, release } from '../core/buffers.js';
 /** The slots above one node of the tree. Pass it to `releaseFrame` after use. */
 export interface Frame {
   readonly slots: number;
-  /** By slot: `open`, or the definition level at which an ancestor is null or empty; undefined if all are open. */
+  /** For each slot, `openLevel` or the definition level at which an ancestor is null or empty; undefined if all are open. */
   readonly ended: Int32Array | undefined;
   /** Repetition levels; undefined if all are 0. */
   readonly repetition: Int32Array | undefined;
@@ -25,7 +25,7 @@ export interface Frame {
   readonly positions: Int32Array | undefined;
 }
 
-const open = -1;
+const openLevel = -1;
 
 /** The frame of top-level columns: rows `from` to `to`. */
 export function rowFrame(from: number, to: number): Frame {
@@ -49,15 +49,15 @@ export function groupFrame(frame: Frame, data: Data): Frame {
   const out = acquire(Int32Array, slots);
   let item = 0;
   for (let slot = 0; slot < slots; slot++) {
-    const level = ended === undefined ? open : ended[slot]!;
-    if (level !== open && level < floor) {
+    const level = ended === undefined ? openLevel : ended[slot]!;
+    if (level !== openLevel && level < floor) {
       out[slot] = level;
       continue;
     }
     const bit = offset + (positions === undefined ? first + item : positions[item]!);
     item++;
     const isPresent = ((bits[bit >> 3]! >> (bit & 7)) & 1) === 1;
-    out[slot] = level !== open || isPresent ? level : depth;
+    out[slot] = level !== openLevel || isPresent ? level : depth;
   }
   return { ...frame, ended: out, depth: depth + 1 };
 }
@@ -108,9 +108,9 @@ function expand(
   let item = 0;
   let end = 0;
   for (let slot = 0; slot < slots; slot++) {
-    const level = ended === undefined ? open : ended[slot]!;
+    const level = ended === undefined ? openLevel : ended[slot]!;
     outRepetition[end] = repetition === undefined ? 0 : repetition[slot]!;
-    if (level !== open) {
+    if (level !== openLevel) {
       if (level >= floor) item++;
       outEnded[end++] = level;
       hasEnded = true;
@@ -141,18 +141,18 @@ function expand(
     }
     next = to;
     elements += to - from;
-    outEnded[end++] = open;
+    outEnded[end++] = openLevel;
     if (to - from > 1) {
       hasRepeated = true;
       const stop = end + to - from - 1;
       if (stop - end > 32) {
         outRepetition.fill(below.repetitionDepth, end, stop);
-        outEnded.fill(open, end, stop);
+        outEnded.fill(openLevel, end, stop);
         end = stop;
       }
       for (; end < stop; end++) {
         outRepetition[end] = below.repetitionDepth;
-        outEnded[end] = open;
+        outEnded[end] = openLevel;
       }
     }
   }
@@ -184,7 +184,7 @@ function consecutive(first: number, length: number, room: number): Int32Array {
   return positions;
 }
 
-/** Releases the buffers of a frame that are not those of the frame above it. */
+/** Releases the buffers of a frame except those that belong to the frame above it. */
 export function releaseFrame(frame: Frame, above: Frame): void {
   if (frame.ended !== undefined && frame.ended !== above.ended) release(frame.ended);
   if (frame.repetition !== undefined && frame.repetition !== above.repetition)
@@ -200,7 +200,7 @@ export interface LeafLevels {
   readonly definition: Int32Array | undefined;
   /** Undefined if every slot begins a row. */
   readonly repetition: Int32Array | undefined;
-  /** Number of slots with a value. */
+  /** The number of slots with a value. */
   readonly values: number;
   /** Index of the item of the first value. The items are consecutive, unless `picks` lists their indices. */
   readonly first: number;
@@ -232,14 +232,14 @@ export function parentLevels(frame: Frame, data: Data): LeafLevels {
   }
   let item = 0;
   for (let slot = 0; slot < slots; slot++) {
-    const level = ended === undefined ? open : ended[slot]!;
-    if (level !== open && level < floor) {
+    const level = ended === undefined ? openLevel : ended[slot]!;
+    if (level !== openLevel && level < floor) {
       definition[slot] = level;
       continue;
     }
     const at = positions === undefined ? first + item : positions[item]!;
     item++;
-    if (level !== open) {
+    if (level !== openLevel) {
       definition[slot] = level;
       continue;
     }
@@ -254,7 +254,7 @@ export function parentLevels(frame: Frame, data: Data): LeafLevels {
   return { slots, definition, repetition, values, first, picks };
 }
 
-/** Releases the buffers of a leaf's levels that are not those of its frame. */
+/** Releases the buffers of a leaf's levels except those of its frame. */
 export function releaseLevels(levels: LeafLevels, frame: Frame): void {
   if (levels.definition !== undefined) release(levels.definition);
   if (levels.picks !== undefined && levels.picks !== frame.positions) release(levels.picks);

@@ -1,6 +1,6 @@
 import { acquire, release } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
-import { buildDictionary, type Near } from './dictionary.js';
+import { buildDictionary, type NearIntegers } from './dictionary.js';
 import {
   dictionaryEncoder,
   encodingId,
@@ -27,7 +27,7 @@ export function numberEncoder(
   const ranges = pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd));
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
   const near = isWhole ? nearOf(values, ranges.reduce(joinedRange, noValues).extremes) : undefined;
-  if (near !== undefined && increases(near.distances, values.count))
+  if (near !== undefined && isIncreasing(near.distances, values.count))
     return deltaEncoder(near, ranges);
   const dictionary = buildDictionary(values, near);
   if (dictionary !== undefined) {
@@ -48,10 +48,10 @@ export function numberEncoder(
 /** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
 
-/** Doubles hold these numbers, and twice as many, as the zigzag encoding needs, exactly. */
+/** The limit up to which the number and its double, which the zigzag encoding needs, are exact in a double. */
 const maxExact = 2 ** 52;
 
-function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): Near | undefined {
+function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): NearIntegers | undefined {
   if (extremes === undefined) return undefined;
   const base = Number(extremes.min);
   const span = Number(extremes.max) - base;
@@ -73,7 +73,7 @@ const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
 /** Whether at least 80 % of the values are above their predecessor; judged from a sample. */
-function increases(values: Int32Array, count: number): boolean {
+function isIncreasing(values: Int32Array, count: number): boolean {
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
   let increasing = 0;
   let sampled = 0;
@@ -87,7 +87,7 @@ function increases(values: Int32Array, count: number): boolean {
   return sampled > 0 && increasing >= sampled * 0.8;
 }
 
-function deltaEncoder(near: Near, ranges: readonly Range[]): Encoder {
+function deltaEncoder(near: NearIntegers, ranges: readonly Range[]): Encoder {
   const { distances, base } = near;
   return {
     ...plainEncoderMembers,

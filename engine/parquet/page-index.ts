@@ -11,7 +11,7 @@ export interface IndexLocation {
   readonly bytes: number;
 }
 
-/** Where the bloom filter and the page index of a column chunk are. */
+/** The locations of the bloom filter and of the page index of a column chunk. */
 export interface ChunkIndexLocation {
   readonly filter: IndexLocation;
   readonly columnIndex: IndexLocation;
@@ -55,7 +55,7 @@ function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): vo
   const write = (id: number, end: 'min' | 'max'): void => {
     thrift.list(id, thriftType.binary, pages.length);
     for (const { bounds } of pages)
-      thrift.itemBinary(bounds ? boundBytes(leaf, bounds[end], false)!.bytes : nothing);
+      thrift.itemBinary(bounds ? boundBytes(leaf, bounds[end], false)!.bytes : noBytes);
   };
   write(2, 'min');
   write(3, 'max');
@@ -65,7 +65,7 @@ function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): vo
   thrift.end();
 }
 
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
 /** `BoundaryOrder`: whether both bounds of the pages with values ascend (1) or descend (2), or neither (0). */
 function boundaryOrder(pages: readonly PageMeta[]): number {

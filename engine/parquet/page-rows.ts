@@ -6,7 +6,7 @@ import { DataType, type Data } from 'apache-arrow';
  */
 const pageBytes = 32 << 10;
 const fewestRows = 16;
-/** For records with hardly any values, whose pages are nothing but levels. */
+/** The limit for records with hardly any values, whose pages consist of levels. */
 const maxRows = 32_768;
 
 /**

@@ -1,4 +1,4 @@
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import { ValuePicker } from './pick-values.js';
 import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
@@ -29,7 +29,7 @@ export function pickRows(
         values.dictionary(page);
         continue;
       }
-      if (page.count > picks.length) picks = grown(picks, page.count);
+      if (page.count > picks.length) picks = growBuffer(picks, page.count);
       const own = pickLevels(page, leaf, { rows, next, first }, picks, levels);
       values.pick(page, own.present, picks, own.picked);
       first += own.rows;
@@ -94,14 +94,14 @@ function pickLevels(
     if (constant === maxDefinition && repetition === undefined)
       return allPresent(count, maxDefinition, wanted, picks, levels);
     if (constant !== undefined) definition.fill(constant, 0, count);
-    return scanned(definition, repetition, count, maxDefinition, wanted, picks, levels);
+    return scanLevels(definition, repetition, count, maxDefinition, wanted, picks, levels);
   } finally {
     release(definition);
     if (repetition !== undefined) release(repetition);
   }
 }
 
-/** The same for a page in which each slot is a row with a value, as nearly all are. */
+/** As `pickLevels`, for a page in which each slot is a row with a value, as in nearly all pages. */
 function allPresent(
   count: number,
   level: number,
@@ -116,7 +116,7 @@ function allPresent(
   return { rows: count, present: count, picked, next };
 }
 
-function scanned(
+function scanLevels(
   definition: Int32Array,
   repetition: Int32Array | undefined,
   count: number,
@@ -149,7 +149,7 @@ function scanned(
   return { rows: row + 1 - first, present: value, picked, next };
 }
 
-/** Makes room for `count` slots more, because a row of a list has any number of them. */
+/** Makes room for `count` more slots, because a row of a list has any number of them. */
 function makeRoom(levels: PickedLevels, count: number): void {
   const needed = levels.slots + count;
   if (levels.repetition === undefined || needed <= levels.definition.length) return;

@@ -1,4 +1,4 @@
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
@@ -29,7 +29,7 @@ export class ValuePicker {
     this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
   }
 
-  /** Adds the first `picked` of the values with the ascending numbers `picks`, of a page with `count` of them. Throws a `RangeError`. */
+  /** Adds the values at the first `picked` of the ascending positions `picks`, of a page with `count` values. Throws a `RangeError`. */
   pick(
     { body, encoding }: DecompressedPage,
     count: number,
@@ -38,7 +38,7 @@ export class ValuePicker {
   ): void {
     if (picked === 0) return;
     const least = this.#count + 2 * picked;
-    if (least > this.#words.length) this.#words = grown(this.#words, least);
+    if (least > this.#words.length) this.#words = growBuffer(this.#words, least);
     switch (encoding) {
       case encodingId.plain:
         return this.#plain(body, count, picks, picked);
@@ -61,7 +61,7 @@ export class ValuePicker {
     }
   }
 
-  /** The values that were picked. */
+  /** The picked values. */
   finish(): DecodedValues {
     const words = this.#words.slice(0, this.#count);
     switch (this.#physical) {
@@ -114,7 +114,7 @@ export class ValuePicker {
     this.#count = to;
   }
 
-  /** Each string has its length in front, so that those before it have to be passed. */
+  /** Each string is preceded by its length, so the strings before a picked one have to be skipped. */
   #plainStrings({ bytes, view, at }: ByteSource, picks: Int32Array, picked: number): void {
     let string = 0;
     for (let i = 0; i < picked; i++) {
@@ -230,11 +230,11 @@ export class ValuePicker {
     else for (let i = 0; i < size; i++) to[end + i] = from[at + i]!;
   }
 
-  /** Adds a string of this size; the caller writes its bytes behind those of the strings before it. */
+  /** Makes room for a string of this size; the caller writes its bytes behind the strings before it. */
   #reserve(size: number): Uint8Array {
     this.#end += size;
     if (this.#end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
-    if (this.#end > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#end);
+    if (this.#end > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, this.#end);
     this.#words[this.#count++] = this.#end;
     return this.#bytes;
   }

@@ -6,13 +6,13 @@ import { readValues, type DecodedValues } from './decode-values.js';
 import { bitWidth } from './hybrid.js';
 import type { ParquetLeaf } from './schema.js';
 
-/** The slots of a leaf in one row group: their levels, and the values of those that have one. */
+/** The slots of a leaf in one row group: their levels, and the values that are not null. */
 export interface LeafPart {
   readonly slots: number;
   readonly definition: Uint16Array;
   /** Undefined if every slot begins a row. */
   readonly repetition: Uint16Array | undefined;
-  /** By page. */
+  /** The values of each page. */
   readonly values: readonly DecodedValues[];
 }
 
@@ -22,10 +22,10 @@ export function readChunk(
   leaf: ParquetLeaf,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): LeafPart {
-  return decoded(chunkPages(bytes, chunk), leaf, chunk.slots);
+  return decodeLeaf(chunkPages(bytes, chunk), leaf, chunk.slots);
 }
 
-function decoded(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: number): LeafPart {
+function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: number): LeafPart {
   const { maxDefinition, maxRepetition, physical } = leaf;
   const definition = new Uint16Array(slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(slots) : undefined;

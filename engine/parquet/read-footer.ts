@@ -12,7 +12,7 @@ import { ThriftReader } from './thrift.js';
 export const tailBytes = 8;
 const magicNumber = 0x31524150;
 
-/** What `FileMetaData` says, without what no query needs. */
+/** The parts of `FileMetaData` that queries need. */
 export interface FooterMetadata {
   readonly rows: number;
   /** The tree, walked depth first, with its root. */
@@ -20,7 +20,7 @@ export interface FooterMetadata {
   readonly groups: readonly FooterGroup[];
 }
 
-/** `SchemaElement`. */
+/** The Thrift type `SchemaElement`. */
 export interface FooterElement {
   readonly name: string;
   readonly repetition: 'required' | 'optional' | 'repeated';
@@ -33,7 +33,7 @@ export interface FooterElement {
   readonly isTimestamp: boolean;
 }
 
-/** `RowGroup`. */
+/** The Thrift type `RowGroup`. */
 export interface FooterGroup {
   readonly rows: number;
   readonly chunks: readonly FooterChunk[];
@@ -42,29 +42,29 @@ export interface FooterGroup {
 /** `ColumnChunk` with its `ColumnMetaData`; offsets are counted from the start of the file. */
 export interface FooterChunk {
   readonly path: readonly string[];
-  /** `CompressionCodec`. */
+  /** The Thrift type `CompressionCodec`. */
   readonly codec: number;
   readonly slots: number;
-  /** Of the dictionary page and the data pages, with their headers. */
+  /** The size of the dictionary page and the data pages, headers included. */
   readonly storedBytes: number;
-  /** The same before compression. */
+  /** The size of the pages before compression. */
   readonly plainBytes: number;
   readonly dataOffset: number;
   readonly dictionaryOffset: number | undefined;
   readonly nulls: number;
-  /** PLAIN encoded. */
+  /** The minimum in the encoding PLAIN. */
   readonly min: Uint8Array | undefined;
   readonly max: Uint8Array | undefined;
-  /** False if `min` or `max` is a truncated string. */
+  /** Whether `min` and `max` are exact; false if one is a truncated string. */
   readonly areBoundsExact: boolean;
-  /** For strings: the total size of all values, in bytes. */
+  /** For strings, the total size of all values in bytes. */
   readonly stringBytes: number;
   readonly filter: Extent | undefined;
   readonly offsetIndex: Extent | undefined;
   readonly columnIndex: Extent | undefined;
 }
 
-/** A part of a file. */
+/** A range of bytes of a file. */
 export interface Extent {
   readonly begin: number;
   readonly bytes: number;
@@ -104,7 +104,7 @@ const noGroups: readonly FooterGroup[] = [];
 const noChunks: readonly FooterChunk[] = [];
 
 const repetitions = ['required', 'optional', 'repeated'] as const;
-/** `ConvertedType`. */
+/** The Thrift type `ConvertedType`. */
 const [listType, timestampMicros] = [3, 10];
 
 function readElement(reader: ThriftReader): FooterElement {
@@ -212,7 +212,7 @@ function readStatistics(reader: ThriftReader): Statistics {
   return { nulls, min, max, areBoundsExact };
 }
 
-/** `SizeStatistics`. */
+/** The Thrift type `SizeStatistics`. */
 function readStringBytes(reader: ThriftReader): number {
   let bytes = 0;
   reader.start();
@@ -254,7 +254,7 @@ function readLocation(reader: ThriftReader): PageLocation {
   return { offset, bytes, firstRow };
 }
 
-/** What the `ColumnIndex` of a column chunk says of one of its pages. */
+/** The statistics of a page in the `ColumnIndex` of its column chunk. */
 export interface PageStatistics {
   readonly nulls: number;
   /** Undefined for a page without values. Strings may be truncated, downwards and upwards. */
@@ -320,7 +320,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-/** No part of a file that we look for begins at its first byte. */
+/** Zero stands for an absent part, because no part that is looked for begins at the first byte. */
 function extentOf(begin: number, bytes: number): Extent | undefined {
   return begin === 0 || bytes === 0 ? undefined : { begin, bytes };
 }

@@ -1,4 +1,4 @@
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, growBuffer, release } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
 import { encodingId } from './encoding.js';
 import { ThriftReader } from './thrift.js';
@@ -40,7 +40,7 @@ function* storedPages(
     throw new RangeError('pages do not end with their column chunk');
 }
 
-/** Where a page lies in the bytes of its chunk, header included, and how many slots or dictionary entries it has. */
+/** The position of a page in the bytes of its chunk, header included, and its number of slots or dictionary entries. */
 export interface PageExtent {
   readonly begin: number;
   readonly end: number;
@@ -66,11 +66,11 @@ export function* pageExtents(
 
 /** Decompresses single pages of any chunks; the bytes of each begin with its header. */
 export function decompressPages(pages: readonly SinglePage[]): readonly DecompressedPage[] {
-  return [...decompressed(pages.map(singlePage))];
+  return [...decompressedPages(pages.map(singlePage))];
 }
 
 /**
- * The same, page after page. The body of a page is valid until the next one is taken: all are decompressed to the same memory, which stays in the cache
+ * The pages one by one. The body of a page is valid until the next page is taken: all are decompressed to the same memory, which stays in the cache
  * of the processor and is no garbage.
  */
 export function pagesInTurn(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
@@ -85,7 +85,7 @@ function* inTurn(pages: Iterable<StoredPage>): Generator<DecompressedPage> {
   let buffer = acquire(Uint8Array, 1 << 16);
   try {
     for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
-      if (plainBytes >= buffer.length) buffer = grown(buffer, plainBytes + 1);
+      if (plainBytes >= buffer.length) buffer = growBuffer(buffer, plainBytes + 1);
       const plain = isCompressed ? decompressFrames([body], plainBytes, buffer) : body;
       const isDictionary = type === pageType.dictionary;
       yield { isDictionary, count, encoding, body: new ByteSource(plain) };
@@ -118,7 +118,7 @@ interface StoredPage {
   readonly encoding: number;
 }
 
-function* decompressed(pages: readonly StoredPage[]): Generator<DecompressedPage> {
+function* decompressedPages(pages: readonly StoredPage[]): Generator<DecompressedPage> {
   const compressed = pages.filter(({ isCompressed }) => isCompressed);
   const plainBytes = compressed.reduce((sum, page) => sum + page.plainBytes, 0);
   const plain = decompressFrames(
@@ -176,7 +176,7 @@ function pageHeader(source: ByteSource): PageHeader {
   return { type, plainBytes, storedBytes, count, encoding: encodingOf(encoding, type) };
 }
 
-/** Other writers call the encoding of dictionaries by an older name, on both kinds of pages (PLAIN_DICTIONARY). */
+/** Other writers use the older name of the dictionary encoding on both kinds of pages (PLAIN_DICTIONARY). */
 function encodingOf(encoding: number, type: number): number {
   if (encoding !== plainDictionary) return encoding;
   return type === pageType.dictionary ? encodingId.plain : encodingId.rleDictionary;

@@ -1,7 +1,7 @@
 /** Physical types by their number in parquet.thrift (`Type`). */
 export const physicalType = { boolean: 0, int32: 1, int64: 2, float: 4, double: 5, byteArray: 6 };
 
-/** What a group or a leaf is beyond its physical type (parquet.thrift, `LogicalType`). */
+/** The logical type of a group or a leaf, beyond its physical type (parquet.thrift, `LogicalType`). */
 export type LogicalType = 'string' | 'timestamp' | 'list' | 'map';
 
 /** The types of values: a physical type, or one with a logical type; `timestamp` is in microseconds, UTC. */
@@ -43,9 +43,9 @@ export interface SchemaElement {
 /** A leaf of the schema tree, with its maximum levels (parquet-format README, "Nested Encoding"). */
 export interface ParquetLeaf {
   readonly column: ParquetColumn;
-  /** Names from the root down, those of the LIST levels included. */
+  /** The names from the root to the leaf, including those of the LIST levels. */
   readonly path: readonly string[];
-  /** One of `physicalType`. */
+  /** The id of the physical type, one of `physicalType`. */
   readonly physical: number;
   /** The definition level of a slot that has a value. */
   readonly maxDefinition: number;

@@ -73,7 +73,7 @@ function int32Range(int32s: Int32Array, from: number, to: number): Range {
   return { extremes: { min, max }, hasNaN: false };
 }
 
-/** The same as `doubleRange`: one loop that sees two kinds of typed array is slower. */
+/** As `doubleRange`: one loop that sees two kinds of typed array is slower. */
 function floatRange(values: Float32Array): Range {
   let min = Infinity;
   let max = -Infinity;
@@ -156,7 +156,7 @@ export function dictionaryRanges(
   { firsts, indices, entries }: DictionaryEncoding,
 ): (from: number, to: number) => Range {
   const { view, offsets } = strings;
-  /** By entry: the number of the last call that has seen it. */
+  /** For each entry, the number of the last call that has seen it. */
   const seen = new Int32Array(entries);
   let call = 0;
   return (from, to) => {

@@ -139,7 +139,7 @@ export class ThriftReader {
     return this.#type === trueType;
   }
 
-  /** Up to 2^53 on both sides of 0. */
+  /** Reads an integer between -2^53 and 2^53. */
   integer(): number {
     return this.#source.zigzag();
   }

@@ -111,11 +111,16 @@ function stringsOf(data: Data, { values: count, first, picks }: LeafLevels): Str
     end = all[at + 1]!;
   }
   offsets[count] = end;
-  return isGapless ? strings(count, bytes, offsets) : compacted(count, data, picks, offsets);
+  return isGapless ? strings(count, bytes, offsets) : compactStrings(count, data, picks, offsets);
 }
 
 /** Copies the values together: Arrow allows bytes under a null, and Parquet does not. */
-function compacted(count: number, data: Data, picks: Int32Array, offsets: Int32Array): Strings {
+function compactStrings(
+  count: number,
+  data: Data,
+  picks: Int32Array,
+  offsets: Int32Array,
+): Strings {
   const all = data.valueOffsets as Int32Array;
   const parts = Array.from(picks.subarray(0, count), (at) =>
     (data.values as Uint8Array).subarray(all[at]!, all[at + 1]!),

@@ -11,9 +11,9 @@ import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
   codecId,
-  compressed,
+  compressedBody,
   tryCompression,
-  uncompressed,
+  uncompressedBody,
   writeDataPage,
   writeDictionaryPage,
 } from './write-page.js';
@@ -31,7 +31,7 @@ import {
 import { stringEncoder, unsharedEncoder } from './string-encoder.js';
 import type { Booleans, Strings, Values } from './values.js';
 
-/** What the footer holds about a column chunk: the values of one leaf in one row group. */
+/** The footer's metadata of a column chunk, which holds the values of one leaf in one row group. */
 export interface ChunkMeta {
   readonly leaf: ParquetLeaf;
   readonly encoding: number;
@@ -55,7 +55,7 @@ export interface ChunkMeta {
 /** A data page: its position in the file, and what the page index says of its values. `firstRow` counts from the start of the row group. */
 export interface PageMeta {
   readonly offset: number;
-  /** Bytes with the page header. */
+  /** The size in bytes, page header included. */
   readonly bytes: number;
   readonly firstRow: number;
   readonly slots: number;
@@ -76,7 +76,7 @@ export interface ChunkOutput {
   offset: number;
 }
 
-/** The rows of a row group, and how many of them are in each page of its chunks. */
+/** The rows of a row group, and the number of rows in each page of its chunks. */
 export interface RowPages {
   readonly rows: number;
   readonly rowsPerPage: number;
@@ -152,7 +152,7 @@ function writePages(
   const tried = isPlain ? undefined : tryCompression(dictionary.written(), sample, cuts.length);
   let plainBytes = 0;
   if (encoder.entries > 0) {
-    const body = tried?.dictionary ?? uncompressed(dictionary.written());
+    const body = tried?.dictionary ?? uncompressedBody(dictionary.written());
     plainBytes += writeDictionaryPage(file, body, encoder);
   }
   const dataOffset = file.end;
@@ -163,7 +163,7 @@ function writePages(
     let body = i === middle ? tried?.page : undefined;
     if (body === undefined) {
       const plain = pageBody(page, leaf, levels, encoder, cut);
-      body = tried === undefined ? uncompressed(plain) : compressed(plain);
+      body = tried === undefined ? uncompressedBody(plain) : compressedBody(plain);
     }
     const pageRange = encoder.ranges[i]!;
     range = joinedRange(range, pageRange);
@@ -207,7 +207,7 @@ function filterOf(values: Values, pages: readonly PageMeta[]): Uint8Array | unde
   return bloomFilter(values);
 }
 
-/** Whether a string is within the bounds of less than an eighth of the pages, judged from the smallest strings of some of them. */
+/** Whether the bounds of the pages overlap so little that a string lies within those of less than an eighth, judged by samples. */
 function areOrdered(pages: readonly PageMeta[]): boolean {
   const bounds = pages.flatMap((one) => one.bounds ?? []);
   const probes = bounds.filter((_, i) => i % Math.ceil(bounds.length / 16) === 0);
@@ -300,7 +300,7 @@ function pageBody(
   return page.written();
 }
 
-/** Writes levels, prefixed with their length in bytes; without an array, all of them are `constant`. */
+/** Writes levels, prefixed with their length in bytes; without an array, every level is `constant`. */
 function writeLevels(
   page: ByteSink,
   levels: Int32Array | undefined,

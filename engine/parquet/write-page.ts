@@ -9,7 +9,7 @@ export const codecId = { none: 0, zstd: 6 } as const;
 /** Pages by their number in parquet.thrift (`PageType`). */
 export const pageType = { data: 0, dictionary: 2 } as const;
 
-/** Smaller chunks are not compressed: wide schemas have thousands of small ones, whose headers are most of them. */
+/** The size below which chunks are not compressed: wide schemas have thousands of small chunks, which consist mostly of headers. */
 const leastChunkBytes = 1024;
 /** Pages of fewer bytes are stored uncompressed. */
 const leastPageBytes = 256;
@@ -25,12 +25,12 @@ interface PageBody {
 }
 
 /** The body of a page that is not compressed. */
-export function uncompressed(plain: Uint8Array): PageBody {
+export function uncompressedBody(plain: Uint8Array): PageBody {
   return { plain, stored: plain };
 }
 
 /** The body of a page that is compressed with zstd. */
-export function compressed(plain: Uint8Array): PageBody {
+export function compressedBody(plain: Uint8Array): PageBody {
   return { plain, stored: plain.length < leastPageBytes ? rawFrame(plain) : compressFrame(plain) };
 }
 
@@ -63,8 +63,8 @@ export function tryCompression(
   const tried = {
     dictionary: hasDictionary
       ? { plain: dictionary, stored: compressFrame(dictionary) }
-      : uncompressed(dictionary),
-    page: compressed(page),
+      : uncompressedBody(dictionary),
+    page: compressedBody(page),
   };
   const stored = tried.dictionary.stored.length + tried.page.stored.length * pages;
   const saving = Math.max(bytes * leastSaving, pages > 1 ? pages * leastPageSaving : 0);

@@ -20,19 +20,20 @@ export function xxHash64(bytes: Uint8Array): bigint {
   if (bytes.length >= 32) {
     const lanes = [p1 + p2, p2, 0n, -p1];
     for (; at + 32 <= bytes.length; at += 32)
-      for (let i = 0; i < 4; i++) lanes[i] = mixed(lanes[i]!, view.getBigUint64(at + 8 * i, true));
+      for (let i = 0; i < 4; i++)
+        lanes[i] = mixLane(lanes[i]!, view.getBigUint64(at + 8 * i, true));
     const [a, b, c, d] = lanes as [bigint, bigint, bigint, bigint];
-    hash = rotated(a, 1n) + rotated(b, 7n) + rotated(c, 12n) + rotated(d, 18n);
-    for (const lane of lanes) hash = (hash ^ mixed(0n, lane)) * p1 + p4;
+    hash = rotateLeft(a, 1n) + rotateLeft(b, 7n) + rotateLeft(c, 12n) + rotateLeft(d, 18n);
+    for (const lane of lanes) hash = (hash ^ mixLane(0n, lane)) * p1 + p4;
   }
   hash = word(hash + BigInt(bytes.length));
   for (; at + 8 <= bytes.length; at += 8)
-    hash = rotated(hash ^ mixed(0n, view.getBigUint64(at, true)), 27n) * p1 + p4;
+    hash = rotateLeft(hash ^ mixLane(0n, view.getBigUint64(at, true)), 27n) * p1 + p4;
   if (at + 4 <= bytes.length) {
-    hash = rotated(hash ^ (BigInt(view.getUint32(at, true)) * p1), 23n) * p2 + p3;
+    hash = rotateLeft(hash ^ (BigInt(view.getUint32(at, true)) * p1), 23n) * p2 + p3;
     at += 4;
   }
-  for (; at < bytes.length; at++) hash = rotated(hash ^ (BigInt(bytes[at]!) * p5), 11n) * p1;
+  for (; at < bytes.length; at++) hash = rotateLeft(hash ^ (BigInt(bytes[at]!) * p5), 11n) * p1;
   hash = word(hash);
   hash = word((hash ^ (hash >> 33n)) * p2);
   hash = word((hash ^ (hash >> 29n)) * p3);
@@ -43,11 +44,11 @@ function word(value: bigint): bigint {
   return BigInt.asUintN(64, value);
 }
 
-function rotated(value: bigint, by: bigint): bigint {
+function rotateLeft(value: bigint, by: bigint): bigint {
   const bits = word(value);
   return word(bits << by) | (bits >> (64n - by));
 }
 
-function mixed(lane: bigint, input: bigint): bigint {
-  return word(rotated(lane + input * p2, 31n) * p1);
+function mixLane(lane: bigint, input: bigint): bigint {
+  return word(rotateLeft(lane + input * p2, 31n) * p1);
 }

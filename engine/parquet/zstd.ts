@@ -23,7 +23,7 @@ const params = {
   [constants.ZSTD_c_hashLog]: 13,
 };
 
-/** What Node calls in `processChunkSync` (lib/zlib.js). */
+/** The handle that Node's `processChunkSync` uses (lib/zlib.js). */
 interface Handle {
   writeSync(
     flush: number,
@@ -113,7 +113,7 @@ export function keepsContexts(): boolean {
   return compressor.isThere && decompressor.isThere;
 }
 
-/** The zstd frame of a page. */
+/** Compresses a page to a zstd frame. */
 export function compressFrame(plain: Uint8Array): Uint8Array {
   // The bound of zstd (ZSTD_COMPRESSBOUND), and more.
   const output = acquire(Uint8Array, plain.length + (plain.length >> 8) + 128);
@@ -133,7 +133,7 @@ export function compressFrame(plain: Uint8Array): Uint8Array {
 export function decompressFrames(
   frames: readonly Uint8Array[],
   plainBytes: number,
-  // One byte more than needed, which shows whether there is more.
+  // Has one byte more than needed, which shows whether the frame has more.
   output: Uint8Array = Buffer.allocUnsafeSlow(plainBytes + 1),
 ): Uint8Array {
   let end: number | undefined = 0;
@@ -146,7 +146,7 @@ export function decompressFrames(
 
 /** Concatenated frames are a stream (RFC 8878, section 3.1). */
 function decompressAnew(frames: readonly Uint8Array[], plainBytes: number): Uint8Array {
-  // One byte more than needed, so that zlib does not allocate a second buffer.
+  // Is one byte larger than needed, so that zlib does not allocate a second buffer.
   const chunkSize = Math.max(64, plainBytes + 1);
   const plain = zstdDecompressSync(Buffer.concat(frames), {
     maxOutputLength: chunkSize,

@@ -6,7 +6,7 @@ export type DocumentType = 'vault' | SearchObject['objectType'];
 /** A vault, or an object with its vault: the unit that searches find. */
 export interface SearchDocument {
   readonly vault: SearchVault;
-  /** Null for the vault itself. */
+  /** The object; null for the vault itself. */
   readonly object: SearchObject | null;
 }
 
@@ -20,7 +20,7 @@ export interface DocumentField {
   readonly isList: boolean;
   /** The columns of an object that `read` needs. */
   readonly columns: readonly SearchColumn[];
-  /** True if many documents have the same value, so that results of tests on it are cached. */
+  /** True if many documents have the same value, so that the results of tests are cached. */
   readonly isShared: boolean;
   readonly read: (document: SearchDocument) => DocumentValue;
 }
@@ -36,7 +36,7 @@ function parentName(path: string): string | null {
   return end <= 0 ? null : path.slice(path.lastIndexOf('/', end - 1) + 1, end);
 }
 
-function field(
+function fieldOfDocument(
   name: string,
   type: DocumentField['type'],
   columns: readonly SearchColumn[],
@@ -49,51 +49,58 @@ function field(
 
 const fullPath: DocumentField['read'] = ({ vault, object }) =>
   object ? `${vault.fullPath}:${object.path!}` : vault.fullPath;
-const updated: DocumentField['read'] = ({ vault, object }) => (object ?? vault).updatedAt! * 1_000;
+const updatedTime: DocumentField['read'] = ({ vault, object }) =>
+  (object ?? vault).updatedAt! * 1_000;
 
 /** The fields of documents by name (contract 8.7). */
 export const documentFields: ReadonlyMap<string, DocumentField> = new Map(
   [
-    field('_id', 'string', [], (document) => `${typeOf(document)}-${idOf(document)}`),
-    field('id', 'long', [], idOf),
-    field('type', 'string', [], typeOf, { isShared: true }),
-    field('name', 'string', ['path'], ({ vault, object }) =>
+    fieldOfDocument('_id', 'string', [], (document) => `${typeOf(document)}-${idOf(document)}`),
+    fieldOfDocument('id', 'long', [], idOf),
+    fieldOfDocument('type', 'string', [], typeOf, { isShared: true }),
+    fieldOfDocument('name', 'string', ['path'], ({ vault, object }) =>
       object ? lastName(object.path!) : vault.name,
     ),
-    field('full_path', 'string', ['path'], fullPath),
-    field('path', 'string', ['path'], fullPath),
-    field('parent', 'string', ['path'], ({ object }) => object && parentName(object.path!), {
+    fieldOfDocument('full_path', 'string', ['path'], fullPath),
+    fieldOfDocument('path', 'string', ['path'], fullPath),
+    fieldOfDocument(
+      'parent',
+      'string',
+      ['path'],
+      ({ object }) => object && parentName(object.path!),
+      {
+        isShared: true,
+      },
+    ),
+    fieldOfDocument('parent_id', 'long', ['parentId'], ({ object }) => object && object.parentId!),
+    fieldOfDocument('vault', 'string', [], ({ vault }) => vault.name, { isShared: true }),
+    fieldOfDocument('vault_id', 'long', [], ({ vault }) => vault.id, { isShared: true }),
+    fieldOfDocument('user', 'string', ['user'], ({ vault, object }) => (object ?? vault).user!, {
       isShared: true,
     }),
-    field('parent_id', 'long', ['parentId'], ({ object }) => object && object.parentId!),
-    field('vault', 'string', [], ({ vault }) => vault.name, { isShared: true }),
-    field('vault_id', 'long', [], ({ vault }) => vault.id, { isShared: true }),
-    field('user', 'string', ['user'], ({ vault, object }) => (object ?? vault).user!, {
-      isShared: true,
-    }),
-    field('tags', 'string', ['tags'], tagsOf, { isList: true }),
-    field(
+    fieldOfDocument('tags', 'string', ['tags'], tagsOf, { isList: true }),
+    fieldOfDocument(
       'storage_class',
       'string',
       ['storageClass'],
       ({ vault, object }) => (object ?? vault).storageClass!,
       { isShared: true },
     ),
-    field(
+    fieldOfDocument(
       'description',
       'text',
       ['description'],
       ({ vault, object }) => (object ?? vault).description!,
     ),
-    field(
+    fieldOfDocument(
       'created_at',
       'date',
       ['createdAt'],
       ({ vault, object }) => (object ?? vault).createdAt! * 1_000,
     ),
-    field('updated_at', 'date', ['updatedAt'], updated),
-    // Choice: searches read the catalogue itself, so the time of indexing (`indexed_at`) is that of the last change.
-    field('indexed_at', 'date', ['updatedAt'], updated),
+    fieldOfDocument('updated_at', 'date', ['updatedAt'], updatedTime),
+    // Choice: searches read the catalogue itself, so the time of indexing (`indexed_at`) is the time of the last change.
+    fieldOfDocument('indexed_at', 'date', ['updatedAt'], updatedTime),
   ].map((one) => [one.name, one]),
 );
 

@@ -2,7 +2,7 @@ import { budgets } from '../core/budgets.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
 import { tooManyBuckets } from '../query/results/facet-answer.js';
-import { sortable } from './top-documents.js';
+import { sortableText } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
 type Single = string | number;
@@ -73,16 +73,16 @@ class Buckets implements FacetCounter {
       .map(([key, bucket]) => ({
         key,
         ...bucket,
-        sortKey: typeof key === 'string' ? sortable(key) : key,
+        sortKey: typeof key === 'string' ? sortableText(key) : key,
       }))
       .sort((a, b) => (isByCount && b.count - a.count) || (a.sortKey < b.sortKey ? -1 : 1))
       .slice(0, limit)
       .map(({ key, count, nested }) => {
-        const shown =
+        const shownKey =
           facet.kind === 'terms' ? shownValue(this.#field, key) : shownBin(facet.bins, Number(key));
         return nested.length === 0
-          ? [shown, count]
-          : [shown, count, facetResults(facet.nested, nested)];
+          ? [shownKey, count]
+          : [shownKey, count, facetResults(facet.nested, nested)];
       });
   }
 }
@@ -137,21 +137,21 @@ class NumberStats implements FacetCounter {
     const isEmpty = count === 0;
     const total = values.reduce((sum, value) => sum + BigInt(value), 0n);
     const mean = Number(total) / count;
-    const extreme = (pick: (a: number, b: number) => number): number | null =>
+    const extremeOf = (pick: (a: number, b: number) => number): number | null =>
       isEmpty ? null : values.reduce((a, b) => pick(a, b));
-    const plain = {
+    const plainStats = {
       count,
-      min: extreme((a, b) => Math.min(a, b)),
-      max: extreme((a, b) => Math.max(a, b)),
+      min: extremeOf((a, b) => Math.min(a, b)),
+      max: extremeOf((a, b) => Math.max(a, b)),
       avg: isEmpty ? null : mean,
       sum: isEmpty ? null : total,
     };
-    if (!this.#isExtended) return plain;
+    if (!this.#isExtended) return plainStats;
     const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / count;
     const deviation = Math.sqrt(variance);
     const squares = values.reduce((sum, value) => sum + value * value, 0);
     return {
-      ...plain,
+      ...plainStats,
       sum_of_squares: isEmpty ? null : squares,
       variance: isEmpty ? null : variance,
       std_deviation: isEmpty ? null : deviation,
@@ -223,12 +223,12 @@ function shownBin(bins: Bins, bin: number): Single {
 }
 
 const dayMicros = 86_400_000_000;
-const micros = { day: dayMicros, hour: 3_600_000_000, minute: 60_000_000, second: 1_000_000 };
+const unitMicros = { day: dayMicros, hour: 3_600_000_000, minute: 60_000_000, second: 1_000_000 };
 
 /** The start of the unit of time that contains a time, in microseconds; weeks start on Monday. */
 function startOf(time: number, unit: DateUnit): number {
   if (unit === 'day' || unit === 'hour' || unit === 'minute' || unit === 'second')
-    return Math.floor(time / micros[unit]) * micros[unit];
+    return Math.floor(time / unitMicros[unit]) * unitMicros[unit];
   // 1 January 1970 was a Thursday.
   if (unit === 'week')
     return Math.floor((time / dayMicros + 3) / 7) * 7 * dayMicros - 3 * dayMicros;

@@ -16,7 +16,7 @@ const documents: DocumentContext<SearchDocument> = {
   matches: matcherOf,
   anyValue({ name }, test) {
     const { read, isShared } = documentField(name);
-    const check = isShared ? cached(test) : test;
+    const check = isShared ? cacheResults(test) : test;
     return (document) => {
       const value = read(document);
       if (value === null) return false;
@@ -48,14 +48,14 @@ const singleValues: DocumentContext<PlainValue> = {
 const maxCached = 10_000;
 
 /** Caches the results of a test by value. */
-function cached(test: PlainTest): PlainTest {
-  const known = new Map<PlainValue, boolean>();
+function cacheResults(test: PlainTest): PlainTest {
+  const cachedResults = new Map<PlainValue, boolean>();
   return (value) => {
-    const answer = known.get(value);
+    const answer = cachedResults.get(value);
     if (answer !== undefined) return answer;
-    if (known.size >= maxCached) known.clear();
+    if (cachedResults.size >= maxCached) cachedResults.clear();
     const found = test(value);
-    known.set(value, found);
+    cachedResults.set(value, found);
     return found;
   };
 }

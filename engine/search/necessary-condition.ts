@@ -8,7 +8,7 @@ import { matcherOf, valueTest } from './matches.js';
 const maxIds = 100;
 const maxParts = 50;
 
-const everything: SearchCondition = { kind: 'all' };
+const everyRow: SearchCondition = { kind: 'all' };
 const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
 
 /**
@@ -19,10 +19,10 @@ export function necessaryCondition(
   predicate: Predicate,
   vaults: readonly SearchVault[],
 ): SearchCondition {
-  const readable = some('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
-  const asked = conditionOf(predicate, vaults);
-  if (partsOf(asked) > maxParts) return readable;
-  return { kind: 'and', items: [readable, asked] };
+  const readable = idCondition('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
+  const askedCondition = conditionOf(predicate, vaults);
+  if (partsOf(askedCondition) > maxParts) return readable;
+  return { kind: 'and', items: [readable, askedCondition] };
 }
 
 function partsOf(condition: SearchCondition): number {
@@ -39,17 +39,17 @@ function conditionOf(predicate: Predicate, vaults: readonly SearchVault[]): Sear
       return { kind: 'or', items: [] };
     case 'and': {
       const items = predicate.items.map((item) => conditionOf(item, vaults));
-      const known = items.filter(({ kind }) => kind !== 'all');
-      return known.length === 0 ? everything : { kind: 'and', items: known };
+      const restrictions = items.filter(({ kind }) => kind !== 'all');
+      return restrictions.length === 0 ? everyRow : { kind: 'and', items: restrictions };
     }
     case 'or': {
       const items = predicate.items.map((item) => conditionOf(item, vaults));
-      return items.some(({ kind }) => kind === 'all') ? everything : { kind: 'or', items };
+      return items.some(({ kind }) => kind === 'all') ? everyRow : { kind: 'or', items };
     }
     case 'all':
     case 'not':
     case 'missing':
-      return everything;
+      return everyRow;
     default:
       return leafCondition(predicate, vaults);
   }
@@ -65,38 +65,41 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
     case 'vault_id': {
       const matches = matcherOf(leaf);
       const ids = vaults.filter((vault) => matches({ vault, object: null })).map(({ id }) => id);
-      return some('vaultId', ids);
+      return idCondition('vaultId', ids);
     }
     case 'id':
-      return leaf.kind === 'in' ? some('id', leaf.values.map(Number)) : everything;
+      return leaf.kind === 'in' ? idCondition('id', leaf.values.map(Number)) : everyRow;
     case 'parent_id':
-      return leaf.kind === 'in' ? some('parentId', leaf.values.map(Number)) : everything;
+      return leaf.kind === 'in' ? idCondition('parentId', leaf.values.map(Number)) : everyRow;
     case 'created_at':
-      return times('createdAt', leaf);
+      return timeCondition('createdAt', leaf);
     case 'updated_at':
     case 'indexed_at':
-      return times('updatedAt', leaf);
+      return timeCondition('updatedAt', leaf);
     case 'name':
     case 'parent':
-      return texts('path', leaf);
+      return textCondition('path', leaf);
     case 'full_path':
     case 'path':
-      return leaf.kind === 'prefix' ? below(leaf.text, vaults) : inFullPath(leaf, vaults);
+      return leaf.kind === 'prefix' ? pathCondition(leaf.text, vaults) : inFullPath(leaf, vaults);
     case 'description':
     case 'tags':
-      return texts(leaf.field.name, leaf);
+      return textCondition(leaf.field.name, leaf);
     default:
-      return everything;
+      return everyRow;
   }
 }
 
-/** The column is one of these ids; true if there are too many. */
-function some(column: 'id' | 'vaultId' | 'parentId', ids: readonly number[]): SearchCondition {
-  return ids.length > maxIds ? everything : { kind: 'ids', column, ids };
+/** True if the column is one of these ids; always true if there are too many to list. */
+function idCondition(
+  column: 'id' | 'vaultId' | 'parentId',
+  ids: readonly number[],
+): SearchCondition {
+  return ids.length > maxIds ? everyRow : { kind: 'ids', column, ids };
 }
 
-function times(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondition {
-  if (leaf.kind !== 'range') return everything;
+function timeCondition(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondition {
+  if (leaf.kind !== 'range') return everyRow;
   const [low, high] = [leaf.low, leaf.high].map((bound) => bound && Number(bound.value) / 1_000);
   return {
     kind: 'time',
@@ -111,12 +114,12 @@ function isPlain(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }
 
-function texts(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
+function textCondition(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
   const items = kindOf(leaf)
     .requiredStrings(leaf)
     .filter(isPlain)
     .map((text): SearchCondition => ({ kind: 'text', column, text }));
-  return items.length === 0 ? everything : { kind: 'and', items };
+  return items.length === 0 ? everyRow : { kind: 'and', items };
 }
 
 /** Each string occurs either in the object's path or in the full path of its vault. */
@@ -125,29 +128,29 @@ function inFullPath(leaf: Condition, vaults: readonly SearchVault[]): SearchCond
     .requiredStrings(leaf)
     .filter(isPlain)
     .map((text): SearchCondition => {
-      const wanted = text.toLowerCase();
+      const lowerText = text.toLowerCase();
       const roots = vaults.filter(({ fullPath }) =>
-        [lowerCase(fullPath), foldText(fullPath)].some((path) => path.includes(wanted)),
+        [lowerCase(fullPath), foldText(fullPath)].some((path) => path.includes(lowerText)),
       );
-      const inRoot = some('vaultId', roots.map(({ id }) => id)); // prettier-ignore
-      if (inRoot.kind === 'all') return everything;
+      const inRoot = idCondition('vaultId', roots.map(({ id }) => id)); // prettier-ignore
+      if (inRoot.kind === 'all') return everyRow;
       return { kind: 'or', items: [{ kind: 'text', column: 'path', text }, inRoot] };
     })
     .filter(({ kind }) => kind !== 'all');
-  return items.length === 0 ? everything : { kind: 'and', items };
+  return items.length === 0 ? everyRow : { kind: 'and', items };
 }
 
 /** The full path starts with this text: restricts the vaults, and the path if only one vault is possible. */
-function below(text: string, vaults: readonly SearchVault[]): SearchCondition {
+function pathCondition(text: string, vaults: readonly SearchVault[]): SearchCondition {
   const roots = vaults.filter(({ fullPath }) => {
     const root = `${fullPath}:`;
     return text.startsWith(root) || root.startsWith(text);
   });
-  const ids = some('vaultId', roots.map(({ id }) => id)); // prettier-ignore
+  const ids = idCondition('vaultId', roots.map(({ id }) => id)); // prettier-ignore
   const [only] = roots;
-  const rest = only && roots.length === 1 ? text.slice(only.fullPath.length + 1) : '';
-  const names = rest.split('/').filter(isPlain);
+  const restOfText = only && roots.length === 1 ? text.slice(only.fullPath.length + 1) : '';
+  const names = restOfText.split('/').filter(isPlain);
   if (names.length === 0) return ids;
-  const inside = names.map((name): SearchCondition => ({ kind: 'text', column: 'path', text: name })); // prettier-ignore
-  return { kind: 'and', items: [ids, ...inside] };
+  const conditionsInside = names.map((name): SearchCondition => ({ kind: 'text', column: 'path', text: name })); // prettier-ignore
+  return { kind: 'and', items: [ids, ...conditionsInside] };
 }

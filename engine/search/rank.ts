@@ -59,10 +59,10 @@ function closenessOf(leaf: TextLeaf): Rank {
     const value = read(document);
     if (value === null) return 0;
     const text = typeof value === 'object' ? value.join(' ') : String(value);
-    const times = count(text);
-    if (times === 0) return 0;
+    const occurrenceCount = count(text);
+    if (occurrenceCount === 0) return 0;
     const length = text.length / averageLength;
-    return times / (times + 1.2 * (0.25 + 0.75 * length));
+    return occurrenceCount / (occurrenceCount + 1.2 * (0.25 + 0.75 * length));
   };
 }
 
@@ -71,7 +71,7 @@ function counterOf(leaf: TextLeaf): (text: string) => number {
     const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
     return (text) => (pattern.test(text) ? 1 : 0);
   }
-  const wanted = leaf.terms.map(foldText);
-  if (leaf.kind === 'phrase') return (text) => countPhrase(text, wanted);
-  return (text) => wanted.reduce((sum, word) => sum + countPhrase(text, [word]), 0);
+  const foldedTerms = leaf.terms.map(foldText);
+  if (leaf.kind === 'phrase') return (text) => countPhrase(text, foldedTerms);
+  return (text) => foldedTerms.reduce((sum, word) => sum + countPhrase(text, [word]), 0);
 }

@@ -4,7 +4,7 @@ import { readEntities, type AskedEntity, type GeneNames } from '../query/request
 import { uncataloguedField, type FieldIndex } from '../query/request/fields.js';
 import { and, node } from '../query/predicate/predicate.js';
 import { parseDocumentQuery, type QueryRequest } from '../query/request/request.js';
-import { show } from '../query/request/problem.js';
+import { shownValue } from '../query/request/problem.js';
 import { documentFields } from './document.js';
 
 /** A checked search. */
@@ -37,15 +37,15 @@ const index: FieldIndex = {
 /** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid` with all mistakes found. */
 export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
   const request = parseDocumentQuery(body, index);
-  const given = (body ?? {}) as Readonly<Record<string, unknown>>;
-  const isAll = flag('include_all_subjects', given);
+  const givenBody = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const isAll = readFlag('include_all_subjects', givenBody);
   return {
     ...request,
-    vaultScope: choice('vault_scope', given, ['all', 'any', 'access']),
-    includeVaults: flag('include_vaults', given),
-    entities: readEntities(given['entities'], genes),
-    entitiesMatch: choice('entities_match', given, ['any', 'all']),
-    includeSubjects: isAll ? 'all' : flag('include_subjects', given) ? 'some' : 'none',
+    vaultScope: readChoice('vault_scope', givenBody, ['all', 'any', 'access']),
+    includeVaults: readFlag('include_vaults', givenBody),
+    entities: readEntities(givenBody['entities'], genes),
+    entitiesMatch: readChoice('entities_match', givenBody, ['any', 'all']),
+    includeSubjects: isAll ? 'all' : readFlag('include_subjects', givenBody) ? 'some' : 'none',
   };
 }
 
@@ -55,11 +55,11 @@ export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
  */
 export function isQueryString(text: string): boolean {
   const combines = /(?:^|[\s)])(?:AND|OR|NOT)(?:[\s(]|$)/.test(text);
-  const named = text.matchAll(/(?:^|[\s(+-])(\w+):\S/g);
-  return combines || text.includes('*') || [...named].some(([, name]) => rows.has(name!));
+  const fieldNames = text.matchAll(/(?:^|[\s(+-])(\w+):\S/g);
+  return combines || text.includes('*') || [...fieldNames].some(([, name]) => rows.has(name!));
 }
 
-/** The search restricted to these datasets. */
+/** The same search, restricted to these datasets. */
 export function amongDatasets(request: SearchRequest, ids: readonly number[]): SearchRequest {
   const field = { name: 'id', path: ['id'], type: 'long' } as const;
   const type = { name: 'type', path: ['type'], type: 'string' } as const;
@@ -68,8 +68,8 @@ export function amongDatasets(request: SearchRequest, ids: readonly number[]): S
   return { ...request, predicate: and([isDataset, isOne, request.predicate]) };
 }
 
-/** The value of a key that must be one of these strings; the first of them if the key is absent or empty. */
-function choice<W extends string>(
+/** The value of a key that must be one of these strings; the first string if the key is absent or empty. */
+function readChoice<W extends string>(
   key: string,
   body: Readonly<Record<string, unknown>>,
   options: readonly [W, ...W[]],
@@ -79,16 +79,16 @@ function choice<W extends string>(
   const found = options.find((option) => option === value);
   if (found === undefined) {
     const expected = `${options.slice(0, -1).join(', ')} or ${options.at(-1)!}`;
-    throw invalid(key, `Expected ${expected}, not ${show(value)}`);
+    throw invalid(key, `Expected ${expected}, not ${shownValue(value)}`);
   }
   return found;
 }
 
 /** The value of a boolean key, which may also be a string or 0 or 1; false if absent. */
-function flag(key: string, body: Readonly<Record<string, unknown>>): boolean {
+function readFlag(key: string, body: Readonly<Record<string, unknown>>): boolean {
   const value = body[key] ?? false;
   const word = typeof value === 'string' ? value.toLowerCase() : value;
   if (word === true || word === 'true' || word === 1 || word === '1') return true;
   if (word === false || word === 'false' || word === '' || word === 0 || word === '0') return false;
-  throw invalid(key, `Expected true or false, not ${show(value)}`);
+  throw invalid(key, `Expected true or false, not ${shownValue(value)}`);
 }

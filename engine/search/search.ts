@@ -45,15 +45,15 @@ const slots = new LeasePool(async () => null, 2);
  * Searches the vaults and objects that the user may read. Throws `canceled` if the signal is aborted and `budget` after the time
  * limit.
  */
-export async function search<Access>(
+export async function searchCatalog<Access>(
   table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
   options: SearchOptions = {},
 ): Promise<SearchAnswer> {
-  const started = performance.now();
-  const answer = await limited(options, (abort) => runSearch(table, access, request, abort));
-  return { ...answer, took: Math.round(performance.now() - started) };
+  const startedAt = performance.now();
+  const answer = await runLimited(options, (abort) => runSearch(table, access, request, abort));
+  return { ...answer, took: Math.round(performance.now() - startedAt) };
 }
 
 /** The ids of all vaults and objects that a search finds. */
@@ -62,17 +62,17 @@ export interface SearchedIds {
   readonly objects: readonly number[];
 }
 
-/** The ids of the vaults and objects that a search finds, whatever page of them it asks for. Throws as `search` does. */
+/** The ids of all vaults and objects that a search finds, on any page. Throws as `searchCatalog` does. */
 export function searchIds<Access>(
   table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
   options: SearchOptions = {},
 ): Promise<SearchedIds> {
-  return limited(options, async (abort) => {
+  return runLimited(options, async (abort) => {
     const found = { vaults: [] as number[], objects: [] as number[] };
     const vaults = await table.vaults(access, 'readable');
-    await scan(table, vaults, request, abort, ({ vault, object }) => {
+    await scanCatalog(table, vaults, request, abort, ({ vault, object }) => {
       if (object === null) found.vaults.push(vault.id);
       else found.objects.push(object.id);
     });
@@ -81,7 +81,7 @@ export function searchIds<Access>(
 }
 
 /** Runs a search when its turn has come, within its limits. */
-async function limited<T>(
+async function runLimited<T>(
   options: SearchOptions,
   run: (abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -125,7 +125,7 @@ async function runSearch<Access>(
     const { id } = document.vault;
     if (request.includeVaults) counts.set(id, (counts.get(id) ?? 0) + 1);
   };
-  await scan(table, vaults, request, abort, onMatch);
+  await scanCatalog(table, vaults, request, abort, onMatch);
   const page = top.from(request.offset);
   const next = request.offset + page.length;
   return {
@@ -143,7 +143,7 @@ async function runSearch<Access>(
 }
 
 /** Calls `onMatch` for each matching vault and then for each matching object. */
-async function scan(
+async function scanCatalog(
   table: SearchTable<unknown>,
   vaults: readonly SearchVault[],
   request: SearchRequest,

@@ -2,11 +2,11 @@
 export interface SearchVault {
   readonly id: number;
   readonly name: string;
-  /** `acme:Lab` */
+  /** The full path of the vault: `acme:Lab`. */
   readonly fullPath: string;
   readonly description: string | null;
   readonly tags: readonly string[];
-  /** Full name of the owner. */
+  /** The full name of the owner. */
   readonly user: string;
   readonly storageClass: string | null;
   readonly createdAt: number;
@@ -21,7 +21,7 @@ export interface SearchObject {
   readonly parentId?: number | null;
   readonly path?: string;
   readonly description?: string | null;
-  /** JSON text. */
+  /** The tags as JSON text. */
   readonly tags?: string;
   readonly user?: string;
   readonly storageClass?: string | null;

@@ -69,20 +69,24 @@ export class TopDocuments {
   }
 
   #merge(): void {
-    const more = this.#buffer.sort((a, b) => this.#compare(a, b));
+    const newDocuments = this.#buffer.sort((a, b) => this.#compare(a, b));
     this.#buffer = [];
     if (this.#top.length === 0) {
-      this.#top = more.slice(0, this.#length);
+      this.#top = newDocuments.slice(0, this.#length);
       return;
     }
-    const merged: RankedDocument[] = [];
+    const mergedDocuments: RankedDocument[] = [];
     let [i, j] = [0, 0];
-    while (merged.length < this.#length && (i < this.#top.length || j < more.length)) {
+    while (
+      mergedDocuments.length < this.#length &&
+      (i < this.#top.length || j < newDocuments.length)
+    ) {
       const isOld =
-        j >= more.length || (i < this.#top.length && this.#compare(this.#top[i]!, more[j]!) <= 0);
-      merged.push(isOld ? this.#top[i++]! : more[j++]!);
+        j >= newDocuments.length ||
+        (i < this.#top.length && this.#compare(this.#top[i]!, newDocuments[j]!) <= 0);
+      mergedDocuments.push(isOld ? this.#top[i++]! : newDocuments[j++]!);
     }
-    this.#top = merged;
+    this.#top = mergedDocuments;
   }
 }
 
@@ -92,11 +96,11 @@ function keyOf(value: DocumentValue, descending: boolean): string | number | nul
     value === null || typeof value !== 'object'
       ? value
       : (value.toSorted(compareCodePoints).at(descending ? -1 : 0) ?? null);
-  return typeof best === 'string' ? sortable(best) : best;
+  return typeof best === 'string' ? sortableText(best) : best;
 }
 
 /** A sort key whose order by UTF-16 code units is the string's order by code points: it swaps surrogates with the code units above them. */
-export function sortable(text: string): string {
+export function sortableText(text: string): string {
   if (!/[\ud800-\uffff]/.test(text)) return text;
   return text.replaceAll(/[\ud800-\uffff]/g, (unit) => {
     const code = unit.charCodeAt(0);

@@ -7,12 +7,12 @@ import { crashpoint } from '../core/crashpoint.js';
 import { DataFolder, logEntryName } from '../core/data-folder.js';
 import { canceled } from '../core/errors.js';
 import { createFile, type FileWriter } from '../core/file-writer.js';
-import { damaged } from '../core/file-steps.js';
+import { damagedFile } from '../core/file-steps.js';
 import { fileStats, list, makeFolder, openFile, syncFolder } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { logVersions, readEntry } from './log.js';
-import { replay } from './snapshot.js';
+import { replayLog } from './snapshot.js';
 import type { Segment } from './store.js';
 import { tarEnd, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
@@ -23,14 +23,14 @@ import { tarEnd, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.
 
 /** A file of an archive, as its manifest has it. */
 interface ArchivedFile {
-  /** As in the dataset's folder: `_delta_log/<version>.json`, `_schema/<hash>.parquet` or `<segment>.parquet`. */
+  /** The path as in the dataset's folder: `_delta_log/<version>.json`, `_schema/<hash>.parquet` or `<segment>.parquet`. */
   readonly path: string;
   readonly bytes: number;
-  /** In hex. */
+  /** The SHA-256 in hexadecimal. */
   readonly sha256: string;
 }
 
-/** What `manifest.json` says. */
+/** The contents of `manifest.json`. */
 interface ArchiveManifest {
   readonly format: 1;
   readonly dataset_id: number;
@@ -48,10 +48,10 @@ export interface ArchiveSummary {
   readonly version: number;
 }
 
-/** How long work on an archive takes, and how to stop it. */
+/** The time that work on an archive may take, and the signal that stops it. */
 export interface ArchiveWork {
   readonly signal?: AbortSignal;
-  /** Called with the bytes of files that have been processed, and those of all files. */
+  /** Called with the number of processed bytes and the total. */
   progress?(bytes: number, bytesTotal: number): void;
 }
 
@@ -89,9 +89,9 @@ export async function writeArchive(
   path: string,
   { signal, progress }: ArchiveWork = {},
 ): Promise<ArchiveSummary> {
-  const named = await namedFiles(folder, datasetId);
+  const filesNamed = await namedFiles(folder, datasetId);
   let total = 0;
-  for (const name of named.files.keys())
+  for (const name of filesNamed.files.keys())
     total += (await fileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
   // Writing is half of the work, reading back the other.
   const work = {
@@ -101,7 +101,7 @@ export async function writeArchive(
   const writer = await createFile(path);
   try {
     const compress = createZstdCompress({ params: zstdParams, chunkSize: pieceBytes });
-    await pipeline(tarOf(folder, datasetId, named, work), compress, async (pieces: Pieces) => {
+    await pipeline(tarOf(folder, datasetId, filesNamed, work), compress, async (pieces: Pieces) => {
       for await (const piece of pieces) await writer.write(piece);
     });
     await writer.finish();
@@ -140,7 +140,7 @@ async function* tarOf(
       yield tarPadding(bytes);
       const sha256 = digest.digest('hex');
       if (named !== null && (named.bytes !== bytes || named.checksum !== sha256))
-        throw damaged(source.path, 'does not match its checksum; restore it from a backup');
+        throw damagedFile(source.path, 'does not match its checksum; restore it from a backup');
       archived.push({ path, bytes, sha256 });
     } finally {
       await source.close();
@@ -185,15 +185,15 @@ export async function unpackArchive(
   const summary = await readArchive(path, datasetId, work, (name) =>
     createFile(join(folder, name)),
   );
-  const unpacked = new Map(summary.files.map((file) => [file.path, file]));
+  const unpackedFiles = new Map(summary.files.map((file) => [file.path, file]));
   for (const part of [...parts, folder]) await syncFolder(part);
   const { version, files } = await namedFiles(target, datasetId);
-  if (version !== summary.version) throw damaged(path, `has a log that ends at ${version}`);
+  if (version !== summary.version) throw damagedFile(path, `has a log that ends at ${version}`);
   for (const [name, named] of files) {
-    const file = unpacked.get(name);
+    const file = unpackedFiles.get(name);
     const isSame =
       file && (named === null || (named.bytes === file.bytes && named.checksum === file.sha256));
-    if (!isSame) throw damaged(path, `does not have ${name} as its log says`);
+    if (!isSame) throw damagedFile(path, `does not have ${name} as its log says`);
   }
   return { ...summary, folder };
 }
@@ -212,7 +212,7 @@ async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedF
   }
   for (const { name } of await list(folder.datasetFile(datasetId, '_schema')))
     if (!name.startsWith(temporaryPrefix)) files.set(`_schema/${name}`, null);
-  const { live, removed } = await replay(folder, datasetId);
+  const { live, removed } = await replayLog(folder, datasetId);
   for (const { path, bytes, checksum } of segments)
     if (live.has(path) || removed.get(path)?.isVacuumed === false)
       files.set(path, { bytes, checksum });
@@ -242,26 +242,26 @@ async function readArchive(
     const decompress = createZstdDecompress({ chunkSize: pieceBytes });
     await pipeline(read(), decompress, async (pieces: Pieces) => {
       for await (const entry of tarEntries(pieces, path)) {
-        if (last !== undefined) throw damaged(path, `goes on after its ${manifestPath}`);
+        if (last !== undefined) throw damagedFile(path, `goes on after its ${manifestPath}`);
         if (entry.path === manifestPath) last = await manifestBytes(path, entry);
         else if (pathPattern.test(entry.path))
           files.push(await readEntryOf(entry, target, flushes));
-        else throw damaged(path, `holds ${entry.path}, which is no file of a dataset`);
+        else throw damagedFile(path, `holds ${entry.path}, which is no file of a dataset`);
       }
     }).catch((error: unknown) => {
       const code = (error as { code?: unknown } | null)?.code;
-      throw typeof code === 'string' && /^Z|^ERR_/.test(code) ? damaged(path, 'is damaged', error) : error; // prettier-ignore
+      throw typeof code === 'string' && /^Z|^ERR_/.test(code) ? damagedFile(path, 'is damaged', error) : error; // prettier-ignore
     });
     await Promise.all(flushes);
-    if (last === undefined) throw damaged(path, `has no ${manifestPath}`);
+    if (last === undefined) throw damagedFile(path, `has no ${manifestPath}`);
     const manifest = manifestOf(path, last);
     if (manifest.dataset_id !== datasetId)
-      throw damaged(path, `is the archive of dataset ${manifest.dataset_id}`);
+      throw damagedFile(path, `is the archive of dataset ${manifest.dataset_id}`);
     for (const [i, file] of manifest.files.entries())
       if (stringifyJson({ ...files[i] }) !== stringifyJson({ ...file }))
-        throw damaged(path, `holds ${file.path}, which does not match its checksum`);
+        throw damagedFile(path, `holds ${file.path}, which does not match its checksum`);
     if (files.length !== manifest.files.length)
-      throw damaged(path, `has other files than its ${manifestPath}`);
+      throw damagedFile(path, `has other files than its ${manifestPath}`);
     const checksum = createHash('sha256').update(last).digest('hex');
     return { bytes: archive.bytes, checksum, version: manifest.version, files };
   } finally {
@@ -315,7 +315,7 @@ async function readEntryOf(
 }
 
 async function manifestBytes(path: string, { bytes, content }: TarEntry): Promise<Uint8Array> {
-  if (bytes > maxManifestBytes) throw damaged(path, `has a ${manifestPath} without end`);
+  if (bytes > maxManifestBytes) throw damagedFile(path, `has a ${manifestPath} without end`);
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(Uint8Array.from(piece));
   return Buffer.concat(pieces);
@@ -326,7 +326,7 @@ function manifestOf(path: string, bytes: Uint8Array): ArchiveManifest {
     const manifest = parseJson(Buffer.from(bytes).toString()) as unknown as ArchiveManifest;
     if (manifest.format === 1 && Array.isArray(manifest.files)) return manifest;
   } catch (error) {
-    throw damaged(path, `has a damaged ${manifestPath}`, error);
+    throw damagedFile(path, `has a damaged ${manifestPath}`, error);
   }
-  throw damaged(path, 'has a format that this release does not know');
+  throw damagedFile(path, 'has a format that this release does not know');
 }

@@ -33,7 +33,7 @@ export const reservedColumns: Columns = [
 
 type StoredScalar = Exclude<StoredType, 'object'>;
 
-/** How each scalar type is stored: its Arrow type, its Delta type and its Parquet type. */
+/** The Arrow, Delta and Parquet types of each scalar type. */
 const scalars: Readonly<Record<StoredScalar, () => [ArrowType, string, LeafType]>> = {
   boolean: () => [new Bool(), 'boolean', 'boolean'],
   date: () => [new TimestampMicrosecond('UTC'), 'timestamp', 'timestamp'],

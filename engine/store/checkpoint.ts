@@ -26,76 +26,76 @@ import type { RemovedFile } from './vacuum-entry.js';
 
 const maxBytes = 512 << 20;
 
-function scalar(name: string, type: LeafType): ParquetColumn {
+function scalarColumn(name: string, type: LeafType): ParquetColumn {
   return { name, type, isList: false };
 }
 
-function group(name: string, ...children: readonly ParquetColumn[]): ParquetColumn {
+function groupColumn(name: string, ...children: readonly ParquetColumn[]): ParquetColumn {
   return { name, type: 'group', isList: false, children };
 }
 
-function map(name: string): ParquetColumn {
-  const children = [scalar('key', 'string'), scalar('value', 'string')];
+function mapColumn(name: string): ParquetColumn {
+  const children = [scalarColumn('key', 'string'), scalarColumn('value', 'string')];
   return { name, type: 'group', isList: true, isMap: true, children };
 }
 
-function strings(name: string): ParquetColumn {
+function stringsColumn(name: string): ParquetColumn {
   return { name, type: 'string', isList: true };
 }
 
-const deletionVector = group(
+const deletionVector = groupColumn(
   'deletionVector',
-  scalar('storageType', 'string'),
-  scalar('pathOrInlineDv', 'string'),
-  scalar('offset', 'int32'),
-  scalar('sizeInBytes', 'int32'),
-  scalar('cardinality', 'int64'),
+  scalarColumn('storageType', 'string'),
+  scalarColumn('pathOrInlineDv', 'string'),
+  scalarColumn('offset', 'int32'),
+  scalarColumn('sizeInBytes', 'int32'),
+  scalarColumn('cardinality', 'int64'),
 );
 
 /** The columns of the schema that the protocol gives checkpoints. */
 const columns: readonly ParquetColumn[] = [
-  group('txn', scalar('appId', 'string'), scalar('version', 'int64'), scalar('lastUpdated', 'int64')), // prettier-ignore
-  group(
+  groupColumn('txn', scalarColumn('appId', 'string'), scalarColumn('version', 'int64'), scalarColumn('lastUpdated', 'int64')), // prettier-ignore
+  groupColumn(
     'add',
-    scalar('path', 'string'),
-    map('partitionValues'),
-    scalar('size', 'int64'),
-    scalar('modificationTime', 'int64'),
-    scalar('dataChange', 'boolean'),
-    scalar('stats', 'string'),
-    map('tags'),
+    scalarColumn('path', 'string'),
+    mapColumn('partitionValues'),
+    scalarColumn('size', 'int64'),
+    scalarColumn('modificationTime', 'int64'),
+    scalarColumn('dataChange', 'boolean'),
+    scalarColumn('stats', 'string'),
+    mapColumn('tags'),
     deletionVector,
-    scalar('baseRowId', 'int64'),
-    scalar('defaultRowCommitVersion', 'int64'),
+    scalarColumn('baseRowId', 'int64'),
+    scalarColumn('defaultRowCommitVersion', 'int64'),
   ),
-  group(
+  groupColumn(
     'remove',
-    scalar('path', 'string'),
-    scalar('deletionTimestamp', 'int64'),
-    scalar('dataChange', 'boolean'),
-    scalar('extendedFileMetadata', 'boolean'),
-    map('partitionValues'),
-    scalar('size', 'int64'),
-    map('tags'),
+    scalarColumn('path', 'string'),
+    scalarColumn('deletionTimestamp', 'int64'),
+    scalarColumn('dataChange', 'boolean'),
+    scalarColumn('extendedFileMetadata', 'boolean'),
+    mapColumn('partitionValues'),
+    scalarColumn('size', 'int64'),
+    mapColumn('tags'),
     deletionVector,
   ),
-  group(
+  groupColumn(
     'metaData',
-    scalar('id', 'string'),
-    scalar('name', 'string'),
-    scalar('description', 'string'),
-    group('format', scalar('provider', 'string'), map('options')),
-    scalar('schemaString', 'string'),
-    strings('partitionColumns'),
-    scalar('createdTime', 'int64'),
-    map('configuration'),
+    scalarColumn('id', 'string'),
+    scalarColumn('name', 'string'),
+    scalarColumn('description', 'string'),
+    groupColumn('format', scalarColumn('provider', 'string'), mapColumn('options')),
+    scalarColumn('schemaString', 'string'),
+    stringsColumn('partitionColumns'),
+    scalarColumn('createdTime', 'int64'),
+    mapColumn('configuration'),
   ),
-  group(
+  groupColumn(
     'protocol',
-    scalar('minReaderVersion', 'int32'),
-    scalar('minWriterVersion', 'int32'),
-    strings('readerFeatures'),
-    strings('writerFeatures'),
+    scalarColumn('minReaderVersion', 'int32'),
+    scalarColumn('minWriterVersion', 'int32'),
+    stringsColumn('readerFeatures'),
+    stringsColumn('writerFeatures'),
   ),
 ];
 
@@ -118,7 +118,7 @@ export function checkpointBytes(
   return { bytes: Buffer.concat(pieces), rows: rows.length };
 }
 
-/** SHA-256 of the rows that the checkpoint of a state has, in hex; that of an equal state is equal. */
+/** The SHA-256, in hexadecimal, of the rows that a checkpoint of the state has; equal states have equal checksums. */
 export function stateChecksum(datasetId: number, state: LogState): string {
   return checksumOf(datasetId, state.version, rowsOf(datasetId, state));
 }
@@ -133,8 +133,8 @@ function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
   for (const segment of state.live.values()) {
     const { tags, ...add } = addOf(segment, state.columns, addedAt(segment.path));
     const { deletion, deletedAt } = segment;
-    const dated = deletion && deletedAt !== undefined && { [deletedAtTag]: String(deletedAt) };
-    actions.push({ add: { ...add, dataChange: false, tags: { ...tags, ...dated } } });
+    const datedTags = deletion && deletedAt !== undefined && { [deletedAtTag]: String(deletedAt) };
+    actions.push({ add: { ...add, dataChange: false, tags: { ...tags, ...datedTags } } });
   }
   for (const [path, { bytes, removedAt, isVacuumed }] of state.removed)
     actions.push({
@@ -149,10 +149,10 @@ function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
       },
     });
   const row: ParquetColumn = { name: 'row', type: 'group', isList: false, children: columns };
-  return actions.map((action) => conform(row, action) as ParquetRow);
+  return actions.map((action) => conformValue(row, action) as ParquetRow);
 }
 
-/** When a segment was added, milliseconds since 1970: its name begins with the time (link-segments.ts). */
+/** When a segment was added, in milliseconds since 1970: its file name begins with the time (link-segments.ts). */
 function addedAt(path: string): number {
   const time = parseInt(path, 36);
   return Number.isSafeInteger(time) ? time : 0;
@@ -176,17 +176,17 @@ function stateOf(version: number, rows: readonly Readonly<Record<string, LogActi
   const numberOf = (appId: string): number =>
     Number(rows.find(({ txn }) => txn?.['appId'] === appId)!['txn']!['version']);
   const tableColumns = columnsOfDelta(String(find('metaData')['schemaString']));
-  const live = new Map<string, Segment>();
-  const removed = new Map<string, RemovedFile>();
+  const liveSegments = new Map<string, Segment>();
+  const removedFiles = new Map<string, RemovedFile>();
   for (const { add, remove } of rows) {
     if (add !== undefined) {
       const tags = objectOf(add['tags']);
       const segment = segmentOf({ ...add, tags }, tableColumns);
       const deletedAt = tags[deletedAtTag];
-      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
+      liveSegments.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
     }
     if (remove !== undefined)
-      removed.set(String(remove['path']), {
+      removedFiles.set(String(remove['path']), {
         bytes: Number(remove['size']),
         removedAt: Number(remove['deletionTimestamp']),
         isVacuumed: objectOf(remove['tags'])[vacuumedTag] === 'true',
@@ -195,8 +195,8 @@ function stateOf(version: number, rows: readonly Readonly<Record<string, LogActi
   return {
     version,
     columns: tableColumns,
-    live,
-    removed,
+    live: liveSegments,
+    removed: removedFiles,
     readableSince: numberOf(readableSinceId),
     hasDeletions: Number(find('protocol')['minReaderVersion']) === 3,
     nextRowId: numberOf(nextRowIdId),
@@ -223,18 +223,18 @@ async function readRows(path: string): Promise<ParquetRow[]> {
 }
 
 /** A value of an action in the form and the order that it has when it is read: objects of maps become lists of entries. */
-function conform(column: ParquetColumn, value: unknown): ParquetValue {
+function conformValue(column: ParquetColumn, value: unknown): ParquetValue {
   if (value === undefined || value === null) return null;
   if (column.isMap === true)
     return Object.entries(value).map(([key, one]) => ({ key, value: one as string }));
   if (column.isList)
-    return (value as unknown[]).map((one) => conform({ ...column, isList: false }, one));
+    return (value as unknown[]).map((one) => conformValue({ ...column, isList: false }, one));
   if (column.type !== 'group') return value as ParquetValue;
   const object = value as Readonly<Record<string, unknown>>;
   const names = new Set(column.children!.map(({ name }) => name));
   for (const key of Object.keys(object))
     if (!names.has(key)) throw new Error(`checkpoints have no column for ${column.name}.${key}`);
-  const members = column.children!.map((one) => [one.name, conform(one, object[one.name])] as const); // prettier-ignore
+  const members = column.children!.map((one) => [one.name, conformValue(one, object[one.name])] as const); // prettier-ignore
   return Object.fromEntries(members.filter(([, one]) => one !== null));
 }
 
@@ -243,7 +243,7 @@ function objectOf(entries: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(list.map(({ key, value }) => [key, value]));
 }
 
-/** SHA-256 of rows, in hex. */
+/** The SHA-256 of rows in hexadecimal. */
 function checksumOf(datasetId: number, version: number, rows: readonly ParquetRow[]): string {
   const digest = createHash('sha256').update(`${datasetId} ${version}\n`);
   for (const row of rows) digest.update(`${JSON.stringify(row)}\n`);

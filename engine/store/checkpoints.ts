@@ -6,17 +6,17 @@ import { createFile } from '../core/file-writer.js';
 import { fileSize, linkFile, removeFile, syncFolder } from '../core/files.js';
 import { checkpointBytes } from './checkpoint.js';
 import { logContents } from './log.js';
-import { replay } from './snapshot.js';
+import { replayLog } from './snapshot.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { Checkpoint } from './store.js';
 
-/** A checkpoint is due after so many entries, or after so many bytes of entries, which a few large ones may have. */
+/** A checkpoint is due after this many entries, or after entries of this many bytes, which a few large ones may have. */
 const maxEntries = 100;
 const maxBytes = 8 << 20;
 /** Older checkpoints are removed; the one before the newest stays, in case that one is damaged. */
-const kept = 2;
+const keptCheckpoints = 2;
 
-/** What is known of the checkpoints of a dataset. */
+/** The known checkpoints of a dataset. */
 interface KnownCheckpoints {
   /** The version of the newest one; -1 without one. */
   readonly newest: number;
@@ -39,16 +39,17 @@ export class Checkpoints {
   /** Whether a checkpoint of the current version is due. */
   async isDue(datasetId: number): Promise<boolean> {
     const { version } = (await this.#snapshots.current(datasetId)).state;
-    let known = this.#known.get(datasetId);
-    if (known === undefined) {
+    let knownCheckpoint = this.#known.get(datasetId);
+    if (knownCheckpoint === undefined) {
       const newest = (await logContents(this.#folder, datasetId)).checkpoints.at(-1) ?? -1;
-      known = { newest, counted: newest, bytes: 0 };
-      this.#known.set(datasetId, known);
+      knownCheckpoint = { newest, counted: newest, bytes: 0 };
+      this.#known.set(datasetId, knownCheckpoint);
     }
-    if (version - known.newest >= maxEntries) return true;
-    while (known.counted < version)
-      known.bytes += fileSize(this.#folder.logEntry(datasetId, ++known.counted)) ?? 0;
-    return known.bytes >= maxBytes;
+    if (version - knownCheckpoint.newest >= maxEntries) return true;
+    while (knownCheckpoint.counted < version)
+      knownCheckpoint.bytes +=
+        fileSize(this.#folder.logEntry(datasetId, ++knownCheckpoint.counted)) ?? 0;
+    return knownCheckpoint.bytes >= maxBytes;
   }
 
   /** Gives a checkpoint its name, as `Store.publishCheckpoint` says. */
@@ -57,15 +58,15 @@ export class Checkpoints {
     await linkFile(this.#folder.checked(file), this.#folder.checkpoint(datasetId, version));
     await syncFolder(this.#folder.log(datasetId));
     crashpoint('checkpoint.linked');
-    const named = { version, size: rows, sizeInBytes: bytes, numOfAddFiles: segments };
+    const checkpointEntry = { version, size: rows, sizeInBytes: bytes, numOfAddFiles: segments };
     await replaceFile(
       this.#folder.lastCheckpoint(datasetId),
-      Buffer.from(`${JSON.stringify(named)}\n`),
+      Buffer.from(`${JSON.stringify(checkpointEntry)}\n`),
     );
     crashpoint('checkpoint.named');
     this.#known.set(datasetId, { newest: version, counted: version, bytes: 0 });
     const { checkpoints } = await logContents(this.#folder, datasetId);
-    for (const old of checkpoints.slice(0, -kept))
+    for (const old of checkpoints.slice(0, -keptCheckpoints))
       await removeFile(this.#folder.checkpoint(datasetId, old));
   }
 
@@ -82,7 +83,7 @@ export async function writeCheckpoint(
   version: number,
   file: string,
 ): Promise<Checkpoint> {
-  const state = await replay(folder, datasetId, version);
+  const state = await replayLog(folder, datasetId, version);
   if (state.version !== version)
     throw new AppError('conflict', `dataset ${datasetId} has no version ${version} any more`);
   const { bytes, rows } = checkpointBytes(datasetId, state);

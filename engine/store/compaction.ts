@@ -13,7 +13,7 @@ import { liveRows, type Segment } from './store.js';
 /** Limits of a merged segment, besides one row group: what a pool thread can hold decoded in memory. */
 const maxBytes = 16 << 20;
 const maxValues = 4_000_000;
-/** More sources would occupy a thread for seconds, which an import may be waiting for. */
+/** The most sources of a merge: more would occupy a thread for seconds, for which an import may be waiting. */
 const maxSources = 256;
 /** Segments of a smaller weight are merged. */
 const smallWeight = 0.5;
@@ -21,14 +21,14 @@ const smallWeight = 0.5;
 const deletedShare = 0.2;
 
 /** Small neighbours are merged if they are at least `few` and none has more than the share `largest` of their weight, or if they are `many`. */
-interface Rule {
+interface MergeRule {
   readonly few: number;
   readonly many: number;
   readonly largest: number;
 }
-const busy: Rule = { few: 16, many: 64, largest: 1 / 4 };
-/** For datasets without recent commits: leaves fewer files, at the cost of more rewriting. */
-const quiet: Rule = { few: 4, many: 64, largest: 1 / 2 };
+const busyRule: MergeRule = { few: 16, many: 64, largest: 1 / 4 };
+/** The rule for datasets without recent commits: leaves fewer files, at the cost of more rewriting. */
+const quietRule: MergeRule = { few: 4, many: 64, largest: 1 / 2 };
 
 /**
  * The first neighbours that should be merged, or a segment that is rewritten alone, because many of its rows are deleted or because it has
@@ -41,9 +41,9 @@ export function planMerge(
   dropBefore = 0,
 ): readonly Segment[] | undefined {
   return (
-    smallNeighbours(segments, isQuiet ? quiet : busy) ??
+    smallNeighbours(segments, isQuiet ? quietRule : busyRule) ??
     largelyDeleted(segments, dropBefore) ??
-    (isQuiet ? outdated(segments) : undefined)
+    (isQuiet ? outdatedSegments(segments) : undefined)
   );
 }
 
@@ -58,12 +58,15 @@ function largelyDeleted(
   return found && [found];
 }
 
-function outdated(segments: readonly Segment[]): readonly Segment[] | undefined {
+function outdatedSegments(segments: readonly Segment[]): readonly Segment[] | undefined {
   const found = segments.find(isOutdated);
   return found && [found];
 }
 
-function smallNeighbours(segments: readonly Segment[], rule: Rule): readonly Segment[] | undefined {
+function smallNeighbours(
+  segments: readonly Segment[],
+  rule: MergeRule,
+): readonly Segment[] | undefined {
   let run: Weighed[] = [];
   for (const segment of segments) {
     if (liveRows(segment) === 0) continue;
@@ -73,11 +76,11 @@ function smallNeighbours(segments: readonly Segment[], rule: Rule): readonly Seg
       continue;
     }
     const due = dueOf(run, rule);
-    if (due !== undefined) return filled(due);
+    if (due !== undefined) return fillRun(due);
     run = [];
   }
   const due = dueOf(run, rule);
-  return due && filled(due);
+  return due && fillRun(due);
 }
 
 interface Weighed {
@@ -90,7 +93,7 @@ export function isSmall(segment: Segment): boolean {
   return weightOf(segment) < smallWeight;
 }
 
-/** The number of rows of these segments that one segment should have. */
+/** The number of rows that one segment of such records should have. */
 export function rowsPerSegment(segments: readonly Segment[]): number {
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const weight = segments.reduce((sum, segment) => sum + weightOf(segment), 0);
@@ -119,14 +122,14 @@ function leafCount(columns: Columns): number {
  * merge therefore moves a record to a segment of about four times the weight, and a million records committed one by one are rewritten
  * at most ten times each.
  */
-function dueOf(run: readonly Weighed[], rule: Rule): readonly Weighed[] | undefined {
+function dueOf(run: readonly Weighed[], rule: MergeRule): readonly Weighed[] | undefined {
   if (run.length < rule.few) return undefined;
   const weight = weightOfAll(run);
-  let largest = 0;
-  for (const [i, one] of run.entries()) if (one.weight > run[largest]!.weight) largest = i;
-  const isEven = run[largest]!.weight <= weight * rule.largest;
+  let largestAt = 0;
+  for (const [i, one] of run.entries()) if (one.weight > run[largestAt]!.weight) largestAt = i;
+  const isEven = run[largestAt]!.weight <= weight * rule.largest;
   if (isEven || weight >= 1 || run.length >= rule.many) return run;
-  return dueOf(run.slice(0, largest), rule) ?? dueOf(run.slice(largest + 1), rule);
+  return dueOf(run.slice(0, largestAt), rule) ?? dueOf(run.slice(largestAt + 1), rule);
 }
 
 function weightOfAll(run: readonly Weighed[]): number {
@@ -134,7 +137,7 @@ function weightOfAll(run: readonly Weighed[]): number {
 }
 
 /** The longest prefix of the run that fits into one segment. */
-function filled(run: readonly Weighed[]): readonly Segment[] {
+function fillRun(run: readonly Weighed[]): readonly Segment[] {
   let weight = 0;
   let count = 0;
   for (const one of run) {

@@ -8,11 +8,11 @@ import { AppError } from '../core/errors.js';
 
 /** Rows of a segment that are deleted: never none. */
 export interface DeletionVector {
-  /** Z85 text. */
+  /** The bitmap as Z85 text. */
   readonly encoded: string;
   /** Number of bytes before they were encoded; the text encodes up to three more, which are zero. */
   readonly bytes: number;
-  /** Number of deleted rows. */
+  /** The number of deleted rows. */
   readonly rows: number;
 }
 
@@ -23,28 +23,28 @@ const runCookie = 12_347;
 /** A container of more values is a bitmap, and one of fewer a list. */
 const maxListed = 4_096;
 const bitmapBytes = 8_192;
-/** With fewer containers, and runs among them, the header has no offsets. */
+/** With fewer containers than this, and runs among them, the header has no offsets. */
 const minOffsets = 4;
 
 /** The vector of ascending, distinct row numbers, at least one. */
 export function deletionVector(rows: Int32Array): DeletionVector {
-  const bytes = serialised(rows);
+  const bytes = serialisedBitmap(rows);
   const vector = { encoded: z85(bytes), bytes: bytes.length, rows: rows.length };
-  decoded.set(vector, rows);
+  decodedVectors.set(vector, rows);
   return vector;
 }
 
-/** By vector; the rows are shared, so nobody may write to them. */
-const decoded = new WeakMap<DeletionVector, Int32Array>();
+/** The rows of each vector; they are shared and must not be changed. */
+const decodedVectors = new WeakMap<DeletionVector, Int32Array>();
 
 /** The deleted rows, ascending. They belong to the vector: the caller must not change them. Throws `damaged`. */
 export function deletedRows(vector: DeletionVector): Int32Array {
-  const known = decoded.get(vector);
-  if (known !== undefined) return known;
-  const rows = parsed(bytesOfZ85(vector.encoded).subarray(0, vector.bytes));
+  const cachedRows = decodedVectors.get(vector);
+  if (cachedRows !== undefined) return cachedRows;
+  const rows = parseBitmap(bytesOfZ85(vector.encoded).subarray(0, vector.bytes));
   if (rows.length !== vector.rows)
     throw damagedVector(`has ${rows.length} rows instead of ${vector.rows}`);
-  decoded.set(vector, rows);
+  decodedVectors.set(vector, rows);
   return rows;
 }
 
@@ -56,10 +56,10 @@ export function rowsOfRecords(
 ): Int32Array {
   const rows = new Int32Array(Math.max(0, end - from));
   if (vector === undefined) return rows.map((_, i) => from + i);
-  const deleted = deletedRows(vector);
+  const deletedRowList = deletedRows(vector);
   let next = 0;
   for (let row = 0, record = 0; record < end; row++) {
-    if (deleted[next] === row) {
+    if (deletedRowList[next] === row) {
       next++;
       continue;
     }
@@ -69,7 +69,7 @@ export function rowsOfRecords(
   return rows;
 }
 
-/** The rows of a container: those whose numbers have the same upper 16 bits, without these bits. */
+/** A container of a bitmap: the rows whose numbers share their upper 16 bits, without these bits. */
 interface Container {
   readonly key: number;
   readonly values: Int32Array;
@@ -100,7 +100,7 @@ function isRuns(container: Container): boolean {
   return 2 + 4 * container.runs < plainSize(container);
 }
 
-function serialised(rows: Int32Array): Uint8Array {
+function serialisedBitmap(rows: Int32Array): Uint8Array {
   const containers = containersOf(rows);
   const count = containers.length;
   const hasRuns = containers.some(isRuns);
@@ -158,7 +158,7 @@ function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Co
   }
 }
 
-function parsed(bytes: Uint8Array): Int32Array {
+function parseBitmap(bytes: Uint8Array): Int32Array {
   try {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (view.getInt32(0, true) !== magic) throw new RangeError('has another magic number');
@@ -194,8 +194,8 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
       at += 2;
       for (let run = 0; run < runs; run++, at += 4) {
         const first = view.getUint16(at, true);
-        const more = view.getUint16(at + 2, true);
-        for (let value = first; value <= first + more; value++) rows[found++] = high | value;
+        const runLength = view.getUint16(at + 2, true);
+        for (let value = first; value <= first + runLength; value++) rows[found++] = high | value;
       }
     } else if (cardinality > maxListed) {
       for (let value = 0; value < 65_536; value++)
@@ -216,15 +216,15 @@ const digits = new Map(Array.from(alphabet, (character, value) => [character, va
 
 /** Four bytes become five characters; missing bytes at the end count as zero. */
 function z85(bytes: Uint8Array): string {
-  const whole = bytes.length % 4 === 0 ? bytes : Buffer.concat([bytes, Buffer.alloc(4)]);
-  const view = new DataView(whole.buffer, whole.byteOffset, whole.byteLength);
+  const wholeWords = bytes.length % 4 === 0 ? bytes : Buffer.concat([bytes, Buffer.alloc(4)]);
+  const view = new DataView(wholeWords.buffer, wholeWords.byteOffset, wholeWords.byteLength);
   const text = Buffer.alloc(5 * Math.ceil(bytes.length / 4));
   for (let at = 0, to = 0; to < text.length; at += 4, to += 5) {
     let value = view.getUint32(at);
     for (let i = 4; i >= 0; i--) {
-      const rest = Math.floor(value / 85);
-      text[to + i] = alphabet[value - 85 * rest]!;
-      value = rest;
+      const quotient = Math.floor(value / 85);
+      text[to + i] = alphabet[value - 85 * quotient]!;
+      value = quotient;
     }
   }
   return text.toString('latin1');

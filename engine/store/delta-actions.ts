@@ -30,7 +30,7 @@ export function metaDataOf(
   };
 }
 
-/** The `add` action of a segment, but for `dataChange`; `columns` are those of the dataset. */
+/** The `add` action of a segment without `dataChange`; `columns` are those of the dataset. */
 export function addOf(
   segment: Segment,
   columns: Columns,
@@ -78,9 +78,9 @@ export function deletionOf(action: LogAction): DeletionVector | undefined {
   };
 }
 
-/** The properties of a segment that Delta's `add` lacks. Columns are omitted if they are those of the dataset. */
+/** The properties of a segment that Delta's `add` lacks. Columns equal to those of the dataset are omitted. */
 function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
-  const own = deltaSchema(segment.columns);
+  const ownSchema = deltaSchema(segment.columns);
   const tags = {
     'strandlake.checksum': segment.checksum,
     ...(segment.blockChecksums && { 'strandlake.blocks': segment.blockChecksums }),
@@ -92,10 +92,10 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
       'strandlake.ids': segment.idRuns.map(({ firstId, rows }) => `${firstId}:${rows}`).join(','),
     }),
   };
-  return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
+  return ownSchema === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': ownSchema };
 }
 
-/** True for the protocol with deletion vectors, false for the one without; any other is an error. */
+/** True for the protocol with deletion vectors, false for the one without; any other protocol is an error. */
 export function beginsDeletions(protocol: LogAction): boolean {
   for (const known of [plainProtocol, deletionProtocol])
     if (stringifyJson(protocol) === stringifyJson(known)) return known === deletionProtocol;
@@ -105,8 +105,8 @@ export function beginsDeletions(protocol: LogAction): boolean {
 /** The segment that an `add` action describes; `columns` are those of the dataset. */
 export function segmentOf(add: LogAction, columns: Columns): Segment {
   const tags = add['tags'] as Record<string, string>;
-  const own = tags['strandlake.columns'];
-  const segmentColumns = own === undefined ? columns : columnsOfDelta(own);
+  const ownSchema = tags['strandlake.columns'];
+  const segmentColumns = ownSchema === undefined ? columns : columnsOfDelta(ownSchema);
   const { rows, stats } = leafStatsOf(textOf(add, 'stats'), segmentColumns);
   return {
     path: textOf(add, 'path'),

@@ -17,13 +17,13 @@ export function deltaStats(segment: Segment): string {
   const minValues: StatsTree = {};
   const maxValues: StatsTree = {};
   const nullCount: StatsTree = {};
-  for (const [path, isLong] of leaves([...reservedColumns, ...segment.columns])) {
+  for (const [path, isLong] of leafPaths([...reservedColumns, ...segment.columns])) {
     const stats = segment.stats[leafKey(path)];
     if (stats === undefined) continue;
-    set(nullCount, path, stats.nulls);
+    setMember(nullCount, path, stats.nulls);
     if (stats.min === undefined || stats.max === undefined) continue;
-    set(minValues, path, isLong ? BigInt(stats.min) : stats.min);
-    set(maxValues, path, isLong ? BigInt(stats.max) : stats.max);
+    setMember(minValues, path, isLong ? BigInt(stats.min) : stats.min);
+    setMember(maxValues, path, isLong ? BigInt(stats.max) : stats.max);
   }
   return stringifyJson({ numRecords: segment.rows, minValues, maxValues, nullCount });
 }
@@ -41,11 +41,11 @@ export function leafStatsOf(
   };
   if (!Number.isSafeInteger(delta.numRecords)) throw new Error('has no number of records');
   const stats = Object.create(null) as Record<string, LeafStats>;
-  for (const [path] of leaves([...reservedColumns, ...columns])) {
-    const nulls = get(delta.nullCount, path);
+  for (const [path] of leafPaths([...reservedColumns, ...columns])) {
+    const nulls = statsAt(delta.nullCount, path);
     if (nulls === undefined) continue;
-    const min = bound(get(delta.minValues, path));
-    const max = bound(get(delta.maxValues, path));
+    const min = boundOf(statsAt(delta.minValues, path));
+    const max = boundOf(statsAt(delta.maxValues, path));
     const key = leafKey(path);
     stats[key] = { nulls: Number(nulls) };
     if (min !== undefined && max !== undefined) stats[key] = { nulls: Number(nulls), min, max };
@@ -53,30 +53,33 @@ export function leafStatsOf(
   return { rows: delta.numRecords, stats };
 }
 
-function bound(value: unknown): number | string | undefined {
+function boundOf(value: unknown): number | string | undefined {
   return typeof value === 'bigint' ? String(value) : (value as number | string | undefined);
 }
 
 /** The paths that have statistics, and whether their type is long. A list has statistics as a whole. */
-function* leaves(columns: Columns, above: readonly string[] = []): Generator<[string[], boolean]> {
+function* leafPaths(
+  columns: Columns,
+  above: readonly string[] = [],
+): Generator<[string[], boolean]> {
   for (const column of columns) {
     const path = [...above, column.physical];
-    if (column.type === 'object' && !column.isList) yield* leaves(column.children ?? [], path);
+    if (column.type === 'object' && !column.isList) yield* leafPaths(column.children ?? [], path);
     else yield [path, column.type === 'long' && !column.isList];
   }
 }
 
-function set(tree: StatsTree, path: readonly string[], value: unknown): void {
+function setMember(tree: StatsTree, path: readonly string[], value: unknown): void {
   let at = tree;
   for (const name of path.slice(0, -1)) {
-    if (!Object.hasOwn(at, name)) define(at, name, {});
+    if (!Object.hasOwn(at, name)) defineMember(at, name, {});
     at = at[name] as StatsTree;
   }
-  define(at, path.at(-1)!, value);
+  defineMember(at, path.at(-1)!, value);
 }
 
 /** Defines a property: names come from users, and an assignment to `__proto__` would not. */
-function define(tree: StatsTree, name: string, value: unknown): void {
+function defineMember(tree: StatsTree, name: string, value: unknown): void {
   Object.defineProperty(tree, name, {
     value,
     enumerable: true,
@@ -85,7 +88,7 @@ function define(tree: StatsTree, name: string, value: unknown): void {
   });
 }
 
-function get(tree: StatsTree, path: readonly string[]): unknown {
+function statsAt(tree: StatsTree, path: readonly string[]): unknown {
   let at: unknown = tree;
   for (const name of path) {
     if (at === null || typeof at !== 'object' || !Object.hasOwn(at, name)) return undefined;

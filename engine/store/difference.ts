@@ -14,7 +14,7 @@ const maxRows = 1 << 24;
 /** The differences used last, so that a client that pages through one does not have the log read for each page. */
 export class DifferenceCache {
   readonly #folder: DataFolder;
-  /** By `<dataset> <from> <to>`. */
+  /** The cached differences by `<dataset> <from> <to>`. */
   readonly #known = new RecentMap<string, VersionDifference>(maxRows);
 
   constructor(folder: DataFolder) {
@@ -27,10 +27,10 @@ export class DifferenceCache {
       if (version < -1 || version > last)
         throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     const key = `${datasetId} ${from} ${to}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const cachedDifference = this.#known.get(key);
+    if (cachedDifference !== undefined) return cachedDifference;
     const found = await differenceOf(this.#folder, datasetId, from, to);
-    // One without rows has a size, too.
+    // A difference without rows has a size, too.
     let size = 1_000;
     for (const rows of [...found.added.values(), ...found.removed.values()])
       size += rows === 'all' ? 1 : rows.length;
@@ -54,8 +54,8 @@ async function differenceOf(
   const onwards = new GainTrace();
   const [first, last] = from < to ? [from, to] : [to, from];
   for await (const { entry, live } of entriesBetween(folder, datasetId, first, last)) {
-    const touched = [...entry.remove, ...entry.update.map(({ segment }) => segment)];
-    const before = new Map(touched.map(({ path }) => [path, live.get(path)!]));
+    const touchedSegments = [...entry.remove, ...entry.update.map(({ segment }) => segment)];
+    const before = new Map(touchedSegments.map(({ path }) => [path, live.get(path)!]));
     onwards.follow(entry, before);
     steps.push({ entry, before });
   }
@@ -71,13 +71,13 @@ interface TracedEntry {
   readonly before: ReadonlyMap<string, Segment>;
 }
 
-/** By path. */
+/** Row numbers by path of the segment. */
 type SegmentRowNumbers = ReadonlyMap<string, Int32Array>;
 
 /** Follows the rows that were no records at the beginning and are records now, from version to version in one direction. */
 class GainTrace {
   readonly gained = new RowTrace(new Map());
-  /** The rows that were records at the beginning and are deleted now: one of them that is restored is no gain. */
+  /** The rows that were records at the beginning and are deleted now: when one is restored, it is not a gain. */
   readonly #lost = new RowTrace(new Map());
 
   follow(entry: LogEntry, before: TracedEntry['before']): void {
@@ -110,19 +110,19 @@ class GainTrace {
     coming: SegmentRowNumbers,
     live: TracedEntry['before'],
   ): void {
-    const known = this.#lost.common(coming);
+    const commonRows = this.#lost.common(coming);
     const temporary = this.gained.common(going);
-    this.#lost.remove(known, live);
+    this.#lost.remove(commonRows, live);
     this.gained.remove(temporary, live);
-    this.gained.add(minus(coming, known), live);
-    this.#lost.add(minus(going, temporary), live);
+    this.gained.add(rowsMinus(coming, commonRows), live);
+    this.#lost.add(rowsMinus(going, temporary), live);
   }
 }
 
-function minus(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
-  const left = [...rows].map(([path, own]) => {
+function rowsMinus(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
+  const rowsLeft = [...rows].map(([path, own]) => {
     const less = others.get(path);
     return [path, less === undefined ? own : without(own, less)] as const;
   });
-  return new Map(left.filter(([, own]) => own.length > 0));
+  return new Map(rowsLeft.filter(([, own]) => own.length > 0));
 }

@@ -5,7 +5,7 @@ import { droppedLog } from './verify-dataset.js';
 /** Dependencies of `FolderRemovals`. */
 interface RemovalOptions {
   readonly folder: DataFolder;
-  /** How long the files of a dataset stay for queries that have a snapshot of it. */
+  /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
   readonly dropAfterMs: number;
   exclusively(datasetId: number, work: () => Promise<void>): Promise<void>;
 }
@@ -22,7 +22,7 @@ export class FolderRemovals {
   /** Removes a dataset's log at once, and its folder later. */
   async remove(datasetId: number): Promise<void> {
     const { folder, dropAfterMs, exclusively } = this.#options;
-    // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
+    // Without its log the dataset no longer exists; its segments stay for queries that have begun.
     const mark = folder.path('datasets', String(datasetId), droppedLog);
     await removeTree(mark); // left by an earlier archive
     await moveFile(folder.log(datasetId), mark);

@@ -59,8 +59,8 @@ export async function checkFooter(
     const name = leaf.leaf.path.join('.');
     const found = footerLeaf(path, name, footer, i);
     if (found.nulls !== leaf.nulls) {
-      const written = `${leaf.nulls} were written`;
-      throw damagedLogEntry(path, `column ${name} has ${found.nulls} nulls where ${written}`);
+      const writtenText = `${leaf.nulls} were written`;
+      throw damagedLogEntry(path, `column ${name} has ${found.nulls} nulls where ${writtenText}`);
     }
     const isText = leaf.leaf.physical === physicalType.byteArray;
     const problem = isText ? stringProblem(leaf, found) : numberProblem(leaf, found);
@@ -112,10 +112,12 @@ function footerLeaf(path: string, name: string, footer: FileMetaData, i: number)
       throw damagedLogEntry(path, `has no column ${name} in its place`);
     }
     nulls += Number(chunk.statistics?.null_count ?? 0n);
-    const least = asBound(chunk.statistics?.min_value);
-    const most = asBound(chunk.statistics?.max_value);
-    if (least !== undefined && (min === undefined || compareBounds(least, min) < 0)) min = least;
-    if (most !== undefined && (max === undefined || compareBounds(most, max) > 0)) max = most;
+    const leastBound = asBound(chunk.statistics?.min_value);
+    const greatestBound = asBound(chunk.statistics?.max_value);
+    if (leastBound !== undefined && (min === undefined || compareBounds(leastBound, min) < 0))
+      min = leastBound;
+    if (greatestBound !== undefined && (max === undefined || compareBounds(greatestBound, max) > 0))
+      max = greatestBound;
     stringBytes += Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n);
   }
   return { nulls, min, max, stringBytes };

@@ -6,7 +6,10 @@ import { AppError } from '../core/errors.js';
 import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Of segments of earlier formats, checksums of at most this many bytes are computed when a dataset is first opened; of others only the size is checked. */
+/**
+ * For segments of earlier formats, checksums of at most this many bytes are computed when a dataset is first opened; beyond, only sizes are
+ * checked.
+ */
 const checksumBytes = 16 * 1024 ** 3;
 
 /**
@@ -16,7 +19,7 @@ const checksumBytes = 16 * 1024 ** 3;
  */
 export class Integrity {
   readonly #folder: DataFolder;
-  /** By path: the identity of the file when it was last verified. */
+  /** For each path, the identity of the file when it was last verified. */
   readonly #verified = new Map<string, string>();
   /** Snapshots checked in this iteration of the event loop, so that 64 simultaneous requests need one check. */
   readonly #justChecked = new Set<Snapshot>();
@@ -39,10 +42,10 @@ export class Integrity {
     let read = 0;
     for (const [i, segment] of snapshot.segments.entries()) {
       const path = snapshot.files[i + 1]!; // the first is the schema file
-      const known = this.#verified.get(path);
-      if (known !== undefined && known === fileIdentity(path)) continue;
+      const verifiedIdentity = this.#verified.get(path);
+      if (verifiedIdentity !== undefined && verifiedIdentity === fileIdentity(path)) continue;
       const identity = fileIdentity(path);
-      const isReadLater = known === undefined && segment.blockChecksums !== undefined;
+      const isReadLater = verifiedIdentity === undefined && segment.blockChecksums !== undefined;
       const problem = isReadLater
         ? sizeProblem(path, segment)
         : await problemOf(path, segment, read < checksumBytes);
@@ -78,7 +81,7 @@ interface FolderCheck {
  * that read files by themselves.
  */
 export class VerifiedFiles {
-  /** By path: the identity of the file when it was verified. */
+  /** For each path, the identity of the file when it was verified. */
   readonly #verified = new Map<string, string>();
 
   /** Throws `damaged` if a segment of the snapshot is missing or altered. Segments of earlier formats have been verified by the store. */
@@ -89,10 +92,10 @@ export class VerifiedFiles {
       const identity = fileIdentity(path);
       if (blockChecksums === undefined) continue;
       if (identity !== undefined && this.#verified.get(path) === identity) continue;
-      const altered = (): AppError => new AppError('damaged', `segment ${segment.path} ${alteredText}`); // prettier-ignore
+      const alteredError = (): AppError => new AppError('damaged', `segment ${segment.path} ${alteredText}`); // prettier-ignore
       const file = await openFile(path);
       try {
-        const blocks = new VerifiedBlocks(blockChecksums, file.bytes, altered);
+        const blocks = new VerifiedBlocks(blockChecksums, file.bytes, alteredError);
         let block = 0;
         for await (const piece of file.stream(0, file.bytes, pieceBlocks * blockBytes)) {
           blocks.verifyAll(block, piece);
@@ -120,7 +123,7 @@ function sizeProblem(path: string, segment: Segment): string | undefined {
   return bytes === segment.bytes ? undefined : `has ${bytes} bytes, should be ${segment.bytes}`;
 }
 
-/** What is wrong with a segment's file, as the end of a message; undefined if nothing is. Rejects if the file cannot be read. */
+/** The problem of a segment's file, as the end of a message; undefined if there is none. Rejects if the file cannot be read. */
 export async function problemOf(
   path: string,
   segment: Segment,
@@ -146,7 +149,7 @@ export async function problemOf(
   }
 }
 
-/** The same as `problemOf` for the whole file, with an error of reading as a problem. */
+/** As `problemOf` for the whole file, with a reading error as the problem. */
 export function fileProblem(path: string, segment: Segment): Promise<string | undefined> {
   return problemOf(path, segment).catch(
     (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,

@@ -7,7 +7,7 @@ import type { Segment } from './store.js';
 
 /** A segment in a scratch folder, and the name that it gets in the folder of its dataset. */
 export interface SegmentMove {
-  /** With its new path. */
+  /** The segment with its new path. */
   readonly segment: Segment;
   readonly from: string;
   readonly to: string;

@@ -19,16 +19,16 @@ export function entryOf(
   let next = state.nextRowId;
   const add = moves.map(({ segment }) => {
     if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
-    const placed = { ...segment, baseRowId: next };
+    const placedSegment = { ...segment, baseRowId: next };
     next += segment.rows;
-    return placed;
+    return placedSegment;
   });
   return {
     version: state.version + 1,
     columns: isSame ? undefined : change.columns,
     add,
     remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
-    // Other readers would take a segment for removed that is removed and added with the same deleted rows.
+    // Other readers would treat a segment as removed if it is removed and added with the same deleted rows.
     update: update
       .map((segment) => ({ segment, before: state.live.get(segment.path)!.deletion }))
       .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
@@ -57,8 +57,8 @@ export function refuseConflict(
     }
     refuseChangedColumns(datasetId, state.columns, change.columns);
   }
-  const removed = 'columns' in change ? change.remove : change.replace.map(({ path }) => path);
-  for (const path of removed) {
+  const removedPaths = 'columns' in change ? change.remove : change.replace.map(({ path }) => path);
+  for (const path of removedPaths) {
     if (!state.live.has(path)) {
       throw new AppError('conflict', `dataset ${datasetId} has no segment ${path} any more`);
     }
@@ -70,10 +70,10 @@ export function refuseConflict(
   }
   // A rollback may have restored rows of a segment that had no records when the merge passed it over.
   const places = new Set(change.replace.map(({ path }) => path));
-  let left = places.size;
+  let placesLeft = places.size;
   for (const [path, segment] of state.live) {
-    if (places.has(path)) left--;
-    else if (left > 0 && left < places.size && liveRows(segment) > 0)
+    if (places.has(path)) placesLeft--;
+    else if (placesLeft > 0 && placesLeft < places.size && liveRows(segment) > 0)
       throw new AppError('conflict', `rows of the segment ${path} were restored meanwhile`);
   }
 }

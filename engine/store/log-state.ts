@@ -19,7 +19,7 @@ export interface LogState {
 }
 
 /** The state before the first commit. */
-export const nothing: LogState = {
+export const emptyState: LogState = {
   version: -1,
   columns: [],
   live: new Map(),

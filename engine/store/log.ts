@@ -28,7 +28,7 @@ import { vacuumStepOf } from './vacuum-entry.js';
  * that a torn, copied or edited entry is detected. Other readers ignore these additions.
  */
 
-/** One entry of the log: one version of a dataset. */
+/** An entry of the log: one version of a dataset. */
 export interface LogEntry {
   readonly version: number;
   /** The dataset's columns from this version on; undefined if they did not change. */
@@ -37,11 +37,11 @@ export interface LogEntry {
   readonly remove: readonly RemovedSegment[];
   /** Segments that stay in their places with other deleted rows, and how they were before. */
   readonly update: readonly UpdatedSegment[];
-  /** True for the first entry that deletes rows, which readers without deletion vectors must not read. */
+  /** True for the first entry that deletes rows: from then on, readers without deletion vectors must not read the table. */
   readonly beginsDeletions: boolean;
   /** Whether the added segments replace the removed ones in place, with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
-  /** As in `Rewrite`. */
+  /** The origins of the rows, as in `Rewrite`. */
   readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
@@ -75,7 +75,7 @@ export async function logVersions(
 
 /** The files of a dataset's log. */
 interface LogContents {
-  /** Ascending. */
+  /** The versions, ascending. */
   readonly versions: readonly number[];
   /** The versions that have a checkpoint, ascending. */
   readonly checkpoints: readonly number[];
@@ -203,22 +203,24 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const added = actions
     .filter(([kind]) => kind === 'add')
     .map(([, action]) => segmentOf(action, columns ?? current));
-  const removed = new Map<string, RemovedSegment>();
+  const removedSegments = new Map<string, RemovedSegment>();
   for (const [kind, action] of actions) {
     if (kind !== 'remove') continue;
     const path = textOf(action, 'path');
-    removed.set(path, { path, deletion: deletionOf(action) });
+    removedSegments.set(path, { path, deletion: deletionOf(action) });
   }
   const update = added.flatMap((segment) => {
-    const before = removed.get(segment.path);
-    return before && removed.delete(segment.path) ? [{ segment, before: before.deletion }] : [];
+    const before = removedSegments.get(segment.path);
+    return before && removedSegments.delete(segment.path)
+      ? [{ segment, before: before.deletion }]
+      : [];
   });
-  const updated = new Set(update.map(({ segment }) => segment));
+  const updatedSegments = new Set(update.map(({ segment }) => segment));
   return {
     version,
     columns,
-    add: added.filter((segment) => !updated.has(segment)),
-    remove: [...removed.values()],
+    add: added.filter((segment) => !updatedSegments.has(segment)),
+    remove: [...removedSegments.values()],
     update,
     beginsDeletions: begun.includes(true),
     isRewrite: isRewrite(actions),
@@ -229,11 +231,11 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
 }
 
 function isRewrite(actions: readonly [string, LogAction][]): boolean {
-  const said = actions.flatMap(([kind, action]) =>
+  const dataChanges = actions.flatMap(([kind, action]) =>
     kind === 'add' || kind === 'remove' ? [action['dataChange'] === false] : [],
   );
-  if (new Set(said).size > 1) throw new Error('has files with and without dataChange');
-  return said[0] ?? false;
+  if (new Set(dataChanges).size > 1) throw new Error('has files with and without dataChange');
+  return dataChanges[0] ?? false;
 }
 
 /** Parses the last line and checks that it belongs to this version and to the lines before it. */
@@ -245,15 +247,16 @@ function checkedInfo(
 ): Pick<LogEntry, 'info' | 'origins' | 'time'> {
   const [kind, commitInfo] = actionOf(line);
   if (kind !== 'commitInfo') throw new Error(`is torn: it ends with ${kind}, not with commitInfo`);
-  const own = commitInfo['strandlake'] as Record<string, unknown> | undefined;
-  if (own === undefined) throw new Error('was not written by this server');
-  if (own['version'] !== version) throw new Error(`is a copy of version ${String(own['version'])}`);
-  if (own['lines'] !== lines || own['checksum'] !== sha256(body)) {
+  const ownInfo = commitInfo['strandlake'] as Record<string, unknown> | undefined;
+  if (ownInfo === undefined) throw new Error('was not written by this server');
+  if (ownInfo['version'] !== version)
+    throw new Error(`is a copy of version ${String(ownInfo['version'])}`);
+  if (ownInfo['lines'] !== lines || ownInfo['checksum'] !== sha256(body)) {
     throw new Error('does not match its checksum');
   }
   return {
-    info: own['info'] as Record<string, unknown>,
-    origins: own['origins'] as readonly string[] | undefined,
+    info: ownInfo['info'] as Record<string, unknown>,
+    origins: ownInfo['origins'] as readonly string[] | undefined,
     time: Number(commitInfo['timestamp']),
   };
 }

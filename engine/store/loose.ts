@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Columns } from '../core/types.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Segments that are in no log: those of an uploaded file or of a dry run. */
+/** Segments without a log: those of an uploaded file or of a dry run. */
 interface LooseSegments {
   /** The folder to which the paths of the segments and of their schema file are relative. */
   readonly folder: string;

@@ -32,11 +32,11 @@ export async function mergeSegments(
 ): Promise<Segment> {
   const segments = sources.map(({ segment }) => segment);
   const { isStored, ...rowIds } = mergedRowIds(segments, dropsDeleted);
-  const present = presentColumns(
+  const columnsPresent = presentColumns(
     dataset,
     segments.map((segment) => segment.columns),
   );
-  const columns = isStored ? [rowIdColumn, ...present] : present;
+  const columns = isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent;
   const schema = parquetSchema(parquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
   const counts: FooterCounts[] = [];
@@ -44,8 +44,8 @@ export async function mergeSegments(
     const footer = await readFooter(source.file);
     counts.push(countOf(footer));
     const { deletion } = source.segment;
-    const dropped = deletion && dropsDeleted ? deletedRows(deletion) : new Int32Array(0);
-    counts.push(await addParts(source, footer, schema, parts, dropped));
+    const droppedRows = deletion && dropsDeleted ? deletedRows(deletion) : new Int32Array(0);
+    counts.push(await addParts(source, footer, schema, parts, droppedRows));
   }
   const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRows(segment) : segment.rows), 0); // prettier-ignore
   const segment = await writeUnflushed(inputOf(rows, columns, schema, parts), file);

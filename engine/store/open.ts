@@ -4,7 +4,7 @@ import { budgets } from '../core/budgets.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { settings } from '../core/config.js';
-import { damaged } from '../core/file-steps.js';
+import { damagedFile } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
@@ -26,9 +26,9 @@ import { appendEntry, damagedLogEntry, readEntry } from './log.js';
 import { rollbackOf } from './rollback.js';
 import { areInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
-import { nothing } from './log-state.js';
+import { emptyState } from './log-state.js';
 import type { SettledLogs } from './settled-logs.js';
-import { applied, replay, snapshotOf } from './snapshot.js';
+import { applyEntry, replayLog, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
   Checkpoint,
@@ -43,7 +43,7 @@ import type {
   Rollback,
   Snapshot,
   Store,
-  Swept,
+  SweepResult,
   VacuumNeeds,
   VacuumPlan,
 } from './store.js';
@@ -55,7 +55,7 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
   return new FileStore(folder, options);
 }
 
-/** Overrides, most of them for tests. */
+/** Options, most of them for tests. */
 export interface StoreOptions {
   /** States of logs that stores of this process have in common; it must not commit. */
   readonly logs?: SettledLogs;
@@ -79,10 +79,10 @@ class FileStore implements Store {
   readonly #keepVersionsMs: number;
   readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
-  /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
+  /** Datasets deleted by this process. Ids are never reused, so a later commit to such a dataset began before it was deleted. */
   readonly #dropped = new Set<number>();
   readonly #removals: FolderRemovals;
-  /** By dataset: resolves when the last operation in the queue has ended. */
+  /** For each dataset, a promise that resolves when the last queued operation has ended. */
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
   readonly #differences: DifferenceCache;
@@ -159,9 +159,9 @@ class FileStore implements Store {
         for (;;) {
           this.#refuseLostEntry(datasetId, state.version);
           const entry = entryOf(state, change, moves, this.#now());
-          const after = applied(datasetId, state, entry); // throws if the entry would damage the log
+          const after = applyEntry(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the entry: once that is written, the commit has happened.
-          const fresh = {
+          const freshState = {
             state: after,
             snapshot: await snapshotOf(this.#folder, datasetId, after),
           };
@@ -170,8 +170,8 @@ class FileStore implements Store {
           this.#snapshots.setLimit(datasetId, undefined);
           if (isDone) {
             for (const move of moves) await discardFile(move.from);
-            this.#snapshots.setCurrent(datasetId, fresh);
-            return fresh.snapshot;
+            this.#snapshots.setCurrent(datasetId, freshState);
+            return freshState.snapshot;
           }
           // Another process wrote this version first: check whether the change still fits.
           state = (await this.#snapshots.current(datasetId)).state;
@@ -246,11 +246,12 @@ class FileStore implements Store {
 
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
     const last = await this.version(datasetId);
-    let state = fromVersion > 0 ? await replay(this.#folder, datasetId, fromVersion - 1) : nothing;
+    let state =
+      fromVersion > 0 ? await replayLog(this.#folder, datasetId, fromVersion - 1) : emptyState;
     while (state.version < last) {
       const version = state.version + 1;
       const entry = await readEntry(this.#folder, datasetId, version, state.columns);
-      state = applied(datasetId, state, entry);
+      state = applyEntry(datasetId, state, entry);
       yield { version, info: entry.info };
     }
   }
@@ -276,10 +277,10 @@ class FileStore implements Store {
   retire(datasetId: number): Promise<void> {
     return this.#exclusively(datasetId, async () => {
       const archive = this.#folder.archive(datasetId);
-      if (!fileExists(archive)) throw damaged(archive, 'is missing');
+      if (!fileExists(archive)) throw damagedFile(archive, 'is missing');
       const folder = this.#folder.dataset(datasetId);
       if ((await list(this.#folder.log(datasetId))).length > 0) await this.#remove(datasetId);
-      // What has been retired before waits for its removal; the rest was never committed.
+      // Files that were retired wait for their removal; other files were never committed.
       else if (!fileExists(join(folder, droppedLog))) await removeTree(folder);
     });
   }
@@ -288,7 +289,7 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       if (this.#dropped.has(datasetId)) throw deletedMeanwhile(datasetId);
       const folder = this.#folder.dataset(datasetId);
-      // What the archived dataset left has the same names and bytes.
+      // The files that the archived dataset left have the same names and bytes.
       this.#removals.cancel(datasetId);
       await removeTree(folder);
       await moveFile(this.#folder.checked(unpacked), folder);
@@ -312,8 +313,8 @@ class FileStore implements Store {
     return ids;
   }
 
-  async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<Swept> {
-    const removed: string[] = [];
+  async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult> {
+    const removedNames: string[] = [];
     const quarantined: string[] = [];
     const scratch = await identitiesBelow(this.#folder.scratch);
     for (const entry of await list(this.#folder.datasets)) {
@@ -324,10 +325,10 @@ class FileStore implements Store {
       const swept = await this.#exclusively(id, () =>
         sweepDataset(this.#folder, id, version, scratch),
       );
-      removed.push(...swept.removed.map((name) => `${id}/${name}`));
+      removedNames.push(...swept.removed.map((name) => `${id}/${name}`));
       quarantined.push(...swept.quarantined.map((name) => `${id}/${name}`));
     }
-    return { removed, quarantined };
+    return { removed: removedNames, quarantined };
   }
 
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]> {

@@ -52,7 +52,7 @@ export async function addParts(
 ): Promise<FooterCounts> {
   const bytes = await wholeFile(file, segment);
   const source = parquetSchema(parquetColumns(segment.columns));
-  const dropped = new Map<string, [number, number]>();
+  const droppedColumns = new Map<string, [number, number]>();
   let first = 0;
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
@@ -67,8 +67,8 @@ export async function addParts(
         });
         const reduced = withoutRows(part, source.leaves[leaf]!.maxDefinition, deleted, first);
         const key = JSON.stringify(meta.path_in_schema);
-        const [values, stringBytes] = dropped.get(key) ?? [0, 0];
-        dropped.set(key, [values - reduced.values, stringBytes - reduced.stringBytes]);
+        const [values, stringBytes] = droppedColumns.get(key) ?? [0, 0];
+        droppedColumns.set(key, [values - reduced.values, stringBytes - reduced.stringBytes]);
         return reduced.part;
       };
       const end = first + Number(rows);
@@ -81,7 +81,7 @@ export async function addParts(
       for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
       first = end;
     }
-    return { rows: -deleted.length, leaves: dropped };
+    return { rows: -deleted.length, leaves: droppedColumns };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw damagedLogEntry(segment, `cannot be read column by column (${reason})`, error);
@@ -113,7 +113,7 @@ export interface FooterCounts {
   readonly leaves: ReadonlyMap<string, readonly [values: number, stringBytes: number]>;
 }
 
-/** The counts of a file. */
+/** The counts in a footer. */
 export function countOf(footer: Footer): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   for (const { meta_data: chunk } of footer.row_groups.flatMap((group) => group.columns)) {
@@ -136,7 +136,7 @@ export function differenceOfCounts(
   before: readonly FooterCounts[],
   after: readonly FooterCounts[],
 ): string | undefined {
-  const [expected, found] = [before, after].map(totals) as [FooterCounts, FooterCounts];
+  const [expected, found] = [before, after].map(totalCounts) as [FooterCounts, FooterCounts];
   if (expected.rows !== found.rows) return `${found.rows} records of ${expected.rows}`;
   for (const key of new Set([...expected.leaves.keys(), ...found.leaves.keys()])) {
     const [values, bytes] = expected.leaves.get(key) ?? [0, 0];
@@ -147,7 +147,7 @@ export function differenceOfCounts(
   return undefined;
 }
 
-function totals(counts: readonly FooterCounts[]): FooterCounts {
+function totalCounts(counts: readonly FooterCounts[]): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   let rows = 0;
   for (const one of counts) {

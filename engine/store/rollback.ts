@@ -1,11 +1,11 @@
 import type { DataFolder } from '../core/data-folder.js';
-import { merged, without } from '../core/ascending.js';
+import { mergeAscending, without } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { readEntry, type LogEntry } from './log.js';
 import { deletionsOf, numbersOf, RowTrace } from './row-trace.js';
 import type { LogState } from './log-state.js';
-import { applied, replay } from './snapshot.js';
+import { applyEntry, replayLog } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
@@ -22,22 +22,23 @@ export async function rollbackOf(
     throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
   const read = (number: number, state: LogState): Promise<LogEntry> =>
     readEntry(folder, datasetId, number, state.columns);
-  const before = await replay(folder, datasetId, version - 1);
-  const undone = await read(version, before);
-  const added = new RowTrace(new Map(undone.add.map(({ path }) => [path, 'all'])));
-  const deleted = new RowTrace(deletionsOf(undone).deleted);
-  /** By version: the added rows that it deleted. */
+  const before = await replayLog(folder, datasetId, version - 1);
+  const undoneEntry = await read(version, before);
+  const added = new RowTrace(new Map(undoneEntry.add.map(({ path }) => [path, 'all'])));
+  const deletedTrace = new RowTrace(deletionsOf(undoneEntry).deleted);
+  /** For each version, the added rows that it deleted. */
   const deletedLater = new Map<number, RowTrace>();
-  let state = applied(datasetId, before, undone);
+  let state = applyEntry(datasetId, before, undoneEntry);
   for (let number = version + 1; number <= last; number++) {
     const entry = await read(number, state);
     const { deleted: more, restored } = deletionsOf(entry);
-    for (const trace of [added, deleted, ...deletedLater.values()]) trace.follow(entry, state.live);
-    deleted.remove(restored, state.live);
+    for (const trace of [added, deletedTrace, ...deletedLater.values()])
+      trace.follow(entry, state.live);
+    deletedTrace.remove(restored, state.live);
     for (const trace of deletedLater.values()) trace.remove(restored, state.live);
     const hit = added.common(more);
     if (hit.size > 0) deletedLater.set(number, new RowTrace(hit));
-    state = applied(datasetId, state, entry);
+    state = applyEntry(datasetId, state, entry);
   }
   const blockers = [...deletedLater].flatMap(([number, { rows }]) => {
     const [first] = rows;
@@ -45,7 +46,12 @@ export async function rollbackOf(
     const example = { path: first[0], row: numbersOf(first[1], state.live.get(first[0])!)[0]! };
     return [{ version: number, records: countOf(rows, state), example }];
   });
-  return { base: last, ...changeOf(state, added, deleted), lost: deleted.dropped, blockers };
+  return {
+    base: last,
+    ...changeOf(state, added, deletedTrace),
+    lost: deletedTrace.dropped,
+    blockers,
+  };
 }
 
 function countOf(rows: RowTrace['rows'], { live }: LogState): number {
@@ -65,19 +71,23 @@ function changeOf(
   for (const path of new Set([...added.rows.keys(), ...deleted.rows.keys()])) {
     const segment = live.get(path);
     if (segment === undefined) continue;
-    const earlier = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
+    const earlierDeleted = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
     const going = added.rows.get(path);
     if (going === 'all') {
       remove.push(path);
-      removed += segment.rows - earlier.length;
+      removed += segment.rows - earlierDeleted.length;
       continue;
     }
     const coming = deleted.rows.get(path);
-    const less = coming === undefined ? earlier : without(earlier, numbersOf(coming, segment));
-    const later = going === undefined ? less : merged(less, going);
-    restored += earlier.length - less.length;
-    removed += later.length - less.length;
-    update.push({ ...segment, deletion: later.length > 0 ? deletionVector(later) : undefined });
+    const less =
+      coming === undefined ? earlierDeleted : without(earlierDeleted, numbersOf(coming, segment));
+    const laterDeleted = going === undefined ? less : mergeAscending(less, going);
+    restored += earlierDeleted.length - less.length;
+    removed += laterDeleted.length - less.length;
+    update.push({
+      ...segment,
+      deletion: laterDeleted.length > 0 ? deletionVector(laterDeleted) : undefined,
+    });
   }
   return { remove, update, removed, restored };
 }

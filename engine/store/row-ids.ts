@@ -28,7 +28,7 @@ export interface RowIdRange {
   readonly last: number;
 }
 
-/** The ranges of row ids; those of a segment that says nothing follow those of the segments before it. */
+/** The ranges of row ids; the range of a segment without row ids follows those of the segments before it. */
 export function* rowIdRanges(segments: Iterable<Segment>): Generator<RowIdRange> {
   let next = 0;
   for (const segment of segments) {
@@ -48,14 +48,14 @@ function rangeOf(segment: Segment, next: number): RowIdRange {
   throw new Error(`segment ${segment.path} has no statistics of its row ids`);
 }
 
-/** The row id that follows all those of the segments. */
+/** The row id after the last of the segments. */
 export function nextRowId(segments: Iterable<Segment>): number {
   let next = 0;
   for (const { last } of rowIdRanges(segments)) next = Math.max(next, last + 1);
   return next;
 }
 
-/** Whether the order of the records differs from that of the segments and their rows (`Snapshot.isInterleaved`). */
+/** Whether the order of the records differs from the order of the segments and their rows (`Snapshot.isInterleaved`). */
 export function areInterleaved(segments: readonly Segment[]): boolean {
   let before = -1;
   for (const { segment, first, last } of rowIdRanges(segments)) {
@@ -71,7 +71,7 @@ export function isAscending(segment: Segment): boolean {
   return !storesRowIds(segment) || segment.isAscending === true;
 }
 
-/** What the rows of several segments have for row ids when they are stored one after the other as one segment. */
+/** The row ids of the rows of several segments after these are joined to one segment. */
 export function mergedRowIds(
   segments: readonly Segment[],
   dropsDeleted: boolean,
@@ -84,13 +84,13 @@ export function mergedRowIds(
       (i === 0 || first === ranges[i - 1]!.last + 1),
   );
   if (isConsecutive) return { isStored: false, baseRowId: segments[0]!.baseRowId };
-  const ascends = ranges.every(
+  const isAscendingOverall = ranges.every(
     ({ segment, first }, i) => isAscending(segment) && (i === 0 || first > ranges[i - 1]!.last),
   );
-  return { isStored: true, isAscending: ascends };
+  return { isStored: true, isAscending: isAscendingOverall };
 }
 
-/** More runs of `_id`s than these are not kept: each takes 25 bytes in the log. */
+/** The most runs of `_id`s that are stored: each takes 25 bytes in the log. */
 export const maxIdRuns = 64;
 
 /** The runs of `_id`s of several segments that are stored one after the other as one segment; undefined if they are not known. */
@@ -112,6 +112,11 @@ export function consecutiveRowIds(first: number, count: number): LeafPart {
     int32s[2 * row] = id | 0;
     int32s[2 * row + 1] = Math.floor(id / 2 ** 32);
   }
-  const definition = new Uint16Array(count).fill(1);
-  return { slots: count, definition, repetition: undefined, values: [{ kind: 'int64s', int32s }] };
+  const definitionLevels = new Uint16Array(count).fill(1);
+  return {
+    slots: count,
+    definition: definitionLevels,
+    repetition: undefined,
+    values: [{ kind: 'int64s', int32s }],
+  };
 }

@@ -1,4 +1,4 @@
-import { common, merged, without } from '../core/ascending.js';
+import { common, mergeAscending, without } from '../core/ascending.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { decodedOrigins, type Origins } from './origins.js';
@@ -8,17 +8,17 @@ import type { Segment, TracedRows } from './store.js';
 export function deletionsOf({
   update,
 }: LogEntry): Readonly<Record<'deleted' | 'restored', ReadonlyMap<string, Int32Array>>> {
-  const deleted = new Map<string, Int32Array>();
+  const deletedRowsByPath = new Map<string, Int32Array>();
   const restored = new Map<string, Int32Array>();
   for (const { segment, before } of update) {
-    const earlier = before ? deletedRows(before) : noRows;
-    const later = segment.deletion ? deletedRows(segment.deletion) : noRows;
-    const more = without(later, earlier);
-    const fewer = without(earlier, later);
-    if (more.length > 0) deleted.set(segment.path, more);
+    const earlierRows = before ? deletedRows(before) : noRows;
+    const laterRows = segment.deletion ? deletedRows(segment.deletion) : noRows;
+    const addedRows = without(laterRows, earlierRows);
+    const fewer = without(earlierRows, laterRows);
+    if (addedRows.length > 0) deletedRowsByPath.set(segment.path, addedRows);
     if (fewer.length > 0) restored.set(segment.path, fewer);
   }
-  return { deleted, restored };
+  return { deleted: deletedRowsByPath, restored };
 }
 
 const noRows = new Int32Array(0);
@@ -37,9 +37,10 @@ export class RowTrace {
   common(others: ReadonlyMap<string, Int32Array>): ReadonlyMap<string, Int32Array> {
     const found = new Map<string, Int32Array>();
     for (const [path, other] of others) {
-      const own = this.rows.get(path);
-      const both = own === undefined ? noRows : own === 'all' ? other : common(own, other);
-      if (both.length > 0) found.set(path, both);
+      const ownRows = this.rows.get(path);
+      const bothRows =
+        ownRows === undefined ? noRows : ownRows === 'all' ? other : common(ownRows, other);
+      if (bothRows.length > 0) found.set(path, bothRows);
     }
     return found;
   }
@@ -47,20 +48,23 @@ export class RowTrace {
   /** Adds rows, which the set does not have yet; `live` tells how many rows their segments have. */
   add(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
     for (const [path, other] of others) {
-      const own = this.rows.get(path);
+      const ownRows = this.rows.get(path);
       const segment = live.get(path)!;
-      this.#set(segment, own === undefined ? other : merged(numbersOf(own, segment), other));
+      this.#set(
+        segment,
+        ownRows === undefined ? other : mergeAscending(numbersOf(ownRows, segment), other),
+      );
     }
   }
 
-  /** Removes rows; of a segment of which the set has all rows, `live` tells how many these are. */
+  /** Removes rows; for a segment that is in the set as a whole, `live` tells its number of rows. */
   remove(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
     for (const [path, other] of others) {
-      const own = this.rows.get(path);
-      if (own === undefined) continue;
-      const left = without(numbersOf(own, live.get(path)!), other);
-      if (left.length === 0) this.rows.delete(path);
-      else this.rows.set(path, left);
+      const ownRows = this.rows.get(path);
+      if (ownRows === undefined) continue;
+      const rowsLeft = without(numbersOf(ownRows, live.get(path)!), other);
+      if (rowsLeft.length === 0) this.rows.delete(path);
+      else this.rows.set(path, rowsLeft);
     }
   }
 
@@ -75,17 +79,17 @@ export class RowTrace {
       return;
     }
     const [target] = entry.add;
-    const moved: Int32Array[] = [];
+    const movedRows: Int32Array[] = [];
     for (const { source, gone, first } of partsOf(entry, live)) {
-      const own = this.rows.get(source.path);
-      if (own === undefined) continue;
+      const ownRows = this.rows.get(source.path);
+      if (ownRows === undefined) continue;
       this.rows.delete(source.path);
-      const numbers = numbersOf(own, source);
-      const left = without(numbers, gone);
-      this.dropped += numbers.length - left.length;
-      moved.push(ranked(left, gone, first));
+      const numbers = numbersOf(ownRows, source);
+      const numbersLeft = without(numbers, gone);
+      this.dropped += numbers.length - numbersLeft.length;
+      movedRows.push(rankRows(numbersLeft, gone, first));
     }
-    const found = moved.reduce((a, b) => merged(a, b), noRows);
+    const found = movedRows.reduce((a, b) => mergeAscending(a, b), noRows);
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 
@@ -96,32 +100,33 @@ export class RowTrace {
       return;
     }
     const [target] = entry.add;
-    const own = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
+    const ownRows = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
     for (const { path } of entry.add) this.rows.delete(path);
-    if (own === undefined) return;
+    if (ownRows === undefined) return;
     for (const { source, gone, first } of partsOf(entry, live)) {
-      const left = source.rows - gone.length;
-      const found = own === 'all' ? allRows(left) : within(own, first, first + left);
-      if (found.length > 0) this.#set(source, unranked(found, gone));
+      const rowsLeft = source.rows - gone.length;
+      const found =
+        ownRows === 'all' ? allRows(rowsLeft) : rowsWithin(ownRows, first, first + rowsLeft);
+      if (found.length > 0) this.#set(source, unrankRows(found, gone));
     }
   }
 
   /** Follows the rows through a merge that has sorted the rows of its sources. */
   #followSorted(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     let count = 0;
-    const wanted = entry.remove.map(({ path }) => {
-      const own = this.rows.get(path);
-      if (own === undefined) return undefined;
+    const wantedRows = entry.remove.map(({ path }) => {
+      const ownRows = this.rows.get(path);
+      if (ownRows === undefined) return undefined;
       this.rows.delete(path);
       const source = live.get(path)!;
-      count += own === 'all' ? source.rows : own.length;
-      return flags(own, source);
+      count += ownRows === 'all' ? source.rows : ownRows.length;
+      return rowFlags(ownRows, source);
     });
     if (count === 0) return;
     for (const [target, { sources, rows }] of originsOf(entry)) {
       const found: number[] = [];
       for (let row = 0; row < rows.length; row++)
-        if (wanted[sources[row]!]?.[rows[row]!] === 1) found.push(row);
+        if (wantedRows[sources[row]!]?.[rows[row]!] === 1) found.push(row);
       count -= found.length;
       if (found.length > 0) this.#set(target, Int32Array.from(found));
     }
@@ -131,10 +136,10 @@ export class RowTrace {
   #followSortedBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     const found: number[][] = entry.remove.map(() => []);
     for (const [target, { sources, rows }] of originsOf(entry)) {
-      const own = this.rows.get(target.path);
-      if (own === undefined) continue;
+      const ownRows = this.rows.get(target.path);
+      if (ownRows === undefined) continue;
       this.rows.delete(target.path);
-      for (const row of numbersOf(own, target)) found[sources[row]!]!.push(rows[row]!);
+      for (const row of numbersOf(ownRows, target)) found[sources[row]!]!.push(rows[row]!);
     }
     for (const [i, { path }] of entry.remove.entries())
       if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
@@ -160,21 +165,21 @@ function partsOf(
   const keepsDeleted = add[0]?.rows === sources.reduce((sum, { rows }) => sum + rows, 0);
   let next = 0;
   return sources.map((source) => {
-    const gone = source.deletion && !keepsDeleted ? deletedRows(source.deletion) : noRows;
+    const goneRows = source.deletion && !keepsDeleted ? deletedRows(source.deletion) : noRows;
     const first = next;
-    next += source.rows - gone.length;
-    return { source, gone, first };
+    next += source.rows - goneRows.length;
+    return { source, gone: goneRows, first };
   });
 }
 
-/** The segments that a merge has sorted rows into, and where these come from. */
+/** The segments into which a merge has sorted rows, and the origins of these rows. */
 function* originsOf({ add, origins }: LogEntry): Generator<readonly [Segment, Origins]> {
   for (const [i, target] of add.entries())
     yield [target, decodedOrigins(origins![i]!, target.rows)];
 }
 
-/** One byte for each row of a segment: 1 for those of the set. */
-function flags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
+/** A byte for each row of a segment: 1 for rows of the set. */
+function rowFlags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
   const found = new Uint8Array(count);
   if (rows === 'all') return found.fill(1);
   for (const row of rows) found[row] = 1;
@@ -190,8 +195,8 @@ function allRows(count: number): Int32Array {
   return new Int32Array(count).map((_, row) => row);
 }
 
-/** What the numbers of rows become when the rows `gone` are left out and `before` other rows come first. */
-function ranked(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
+/** The new numbers of rows after the rows `gone` are left out and `before` other rows precede them. */
+function rankRows(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
   let passed = 0;
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! < row) passed++;
@@ -200,12 +205,12 @@ function ranked(rows: Int32Array, gone: Int32Array, before: number): Int32Array 
 }
 
 /** The rows from `first` to before `end`, counted from `first`. */
-function within(rows: Int32Array, first: number, end: number): Int32Array {
+function rowsWithin(rows: Int32Array, first: number, end: number): Int32Array {
   return rows.filter((row) => row >= first && row < end).map((row) => row - first);
 }
 
-/** What the numbers of rows were before the rows `gone` were left out. */
-function unranked(rows: Int32Array, gone: Int32Array): Int32Array {
+/** The numbers that rows had before the rows `gone` were left out. */
+function unrankRows(rows: Int32Array, gone: Int32Array): Int32Array {
   let passed = 0;
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! <= row + passed) passed++;

@@ -20,7 +20,7 @@ export const createdBy = 'strandlake';
 
 /** The records of a segment: batches of the reserved columns followed by `columns`. */
 export interface SegmentInput {
-  /** True for a segment that is never committed: it is written fast, and has neither extremes nor indexes. */
+  /** True for a segment that is never committed: it is written fast, without extremes and indexes. */
   readonly isIntermediate?: boolean;
   readonly columns: Columns;
   readonly data: RecordBatch | readonly RecordBatch[];

@@ -2,7 +2,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { RecentMap } from '../core/recent-map.js';
 import { logContents } from './log.js';
 import type { LogState } from './log-state.js';
-import { advance, replay } from './snapshot.js';
+import { advanceState, replayLog } from './snapshot.js';
 
 /** Maximum number of datasets whose state is kept. */
 const maxStates = 16;
@@ -22,15 +22,20 @@ export class SettledLogs {
   /** The state after all versions of a log, as `replay` returns it. */
   async replay(datasetId: number): Promise<LogState> {
     const { versions, checkpoints } = await logContents(this.#folder, datasetId);
-    const settled = versions.length - 2;
-    const known = this.#states.get(datasetId);
+    const settledCount = versions.length - 2;
+    const knownState = this.#states.get(datasetId);
     // The log of a dataset that was archived meanwhile may be missing; a later checkpoint spares entries.
     const isLatest =
-      known !== undefined &&
-      known.version <= settled &&
-      !checkpoints.some((one) => one > known.version && one <= settled);
-    const state = await replay(this.#folder, datasetId, settled, isLatest ? known : undefined);
+      knownState !== undefined &&
+      knownState.version <= settledCount &&
+      !checkpoints.some((one) => one > knownState.version && one <= settledCount);
+    const state = await replayLog(
+      this.#folder,
+      datasetId,
+      settledCount,
+      isLatest ? knownState : undefined,
+    );
     if (state.version >= 0) this.#states.set(datasetId, state);
-    return advance(this.#folder, datasetId, state);
+    return advanceState(this.#folder, datasetId, state);
   }
 }

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.js';
 import { RecentMap } from '../core/recent-map.js';
 import type { LogState } from './log-state.js';
 import type { SettledLogs } from './settled-logs.js';
-import { advance, replay, snapshotOf } from './snapshot.js';
+import { advanceState, replayLog, snapshotOf } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */
@@ -23,7 +23,7 @@ export class SnapshotCache {
   readonly #folder: DataFolder;
   readonly #logs: SettledLogs | undefined;
   readonly #current = new Map<number, LoadedVersion>();
-  /** By `<dataset> <version>`. */
+  /** Earlier versions by `<dataset> <version>`. */
   readonly #earlier = new RecentMap<string, Snapshot>(maxEarlier);
   /**
    * While an entry is being written: the last version before it. An entry has its name a moment before it is durable, and must not be
@@ -39,20 +39,23 @@ export class SnapshotCache {
 
   /** The current version; one look at the disk if nothing was committed since the last call. */
   async current(datasetId: number): Promise<LoadedVersion> {
-    const cached = this.#current.get(datasetId);
+    const cachedCurrent = this.#current.get(datasetId);
     const last = this.#limits.get(datasetId);
     const state =
-      cached === undefined
-        ? await (this.#logs?.replay(datasetId) ?? replay(this.#folder, datasetId, last))
-        : await advance(this.#folder, datasetId, cached.state, last);
-    if (cached !== undefined && state === cached.state) return cached;
-    const fresh = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
+      cachedCurrent === undefined
+        ? await (this.#logs?.replay(datasetId) ?? replayLog(this.#folder, datasetId, last))
+        : await advanceState(this.#folder, datasetId, cachedCurrent.state, last);
+    if (cachedCurrent !== undefined && state === cachedCurrent.state) return cachedCurrent;
+    const freshEntry = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
     // Two callers may have read at once: the later version stays.
-    const other = this.#current.get(datasetId);
-    if (state.version >= 0 && (other === undefined || other.state.version < state.version)) {
-      this.setCurrent(datasetId, fresh);
+    const otherEntry = this.#current.get(datasetId);
+    if (
+      state.version >= 0 &&
+      (otherEntry === undefined || otherEntry.state.version < state.version)
+    ) {
+      this.setCurrent(datasetId, freshEntry);
     }
-    return fresh;
+    return freshEntry;
   }
 
   /** A version by its number, the current one by default; a version that does not exist is `not-found`. */
@@ -62,12 +65,12 @@ export class SnapshotCache {
     if (version > snapshot.version) {
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     }
-    const known = this.#earlier.get(`${datasetId} ${version}`);
-    if (known !== undefined) return known;
-    const state = await replay(this.#folder, datasetId, version);
-    const earlier = await snapshotOf(this.#folder, datasetId, state);
-    this.#addEarlier(earlier);
-    return earlier;
+    const cachedEarlier = this.#earlier.get(`${datasetId} ${version}`);
+    if (cachedEarlier !== undefined) return cachedEarlier;
+    const state = await replayLog(this.#folder, datasetId, version);
+    const earlierSnapshot = await snapshotOf(this.#folder, datasetId, state);
+    this.#addEarlier(earlierSnapshot);
+    return earlierSnapshot;
   }
 
   /** The current version as last read; undefined if it was not read yet. */

@@ -8,7 +8,7 @@ import { deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { readCheckpoint } from './checkpoint.js';
 import { damagedLogEntry, logContents, readEntry, type LogEntry } from './log.js';
-import { nothing, type LogState } from './log-state.js';
+import { emptyState, type LogState } from './log-state.js';
 import { areInterleaved, nextRowId, storesRowIds } from './row-ids.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import { liveRows, type Segment, type Snapshot } from './store.js';
@@ -18,7 +18,7 @@ import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
  * The state after all versions of the log, or after those up to `last`. The replay begins at the newest checkpoint that can be read, or, with
  * `from`, at that state.
  */
-export async function replay(
+export async function replayLog(
   folder: DataFolder,
   datasetId: number,
   last = Infinity,
@@ -26,15 +26,15 @@ export async function replay(
 ): Promise<LogState> {
   const { versions, checkpoints } = await logContents(folder, datasetId);
   const usable = checkpoints.filter((one) => one <= last && one < versions.length);
-  const state = copyOf(from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? nothing);
+  const state = copyOf(from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? emptyState);
   for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
-    apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
+    applyToState(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
   return state;
 }
 
-/** The state of the newest of these checkpoints that can be read; the log says the same as one that is damaged, and is read instead. */
+/** The state of the newest checkpoint that can be read; a damaged one is skipped, because the log has the same information. */
 async function newestCheckpoint(
   folder: DataFolder,
   datasetId: number,
@@ -46,18 +46,18 @@ async function newestCheckpoint(
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const text = `dataset ${datasetId}: the checkpoint of version ${version} is not used (${reason})`;
-      if (!warned.has(text)) process.emitWarning(text, 'StrandlakeWarning');
-      warned.add(text);
+      if (!warnedFeatures.has(text)) process.emitWarning(text, 'StrandlakeWarning');
+      warnedFeatures.add(text);
     }
   }
   return undefined;
 }
 
-/** What was warned of in this process, once each. */
-const warned = new Set<string>();
+/** The warnings that this process has already given. */
+const warnedFeatures = new Set<string>();
 
 /** The state after the entries that follow `from`, up to `last`; `from` itself if there are none. */
-export async function advance(
+export async function advanceState(
   folder: DataFolder,
   datasetId: number,
   from: LogState,
@@ -70,7 +70,7 @@ export async function advance(
     const path = isFirst ? nextEntry(folder, datasetId, from) : folder.logEntry(datasetId, version);
     if (!fileExists(path)) return state ?? from;
     state ??= copyOf(from);
-    apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
+    applyToState(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
 }
 
@@ -85,9 +85,9 @@ function nextEntry(folder: DataFolder, datasetId: number, state: LogState): stri
 const nextEntries = new WeakMap<LogState, string>();
 
 /** The state after one more entry; an entry that cannot be applied to the state is `damaged`. */
-export function applied(datasetId: number, from: LogState, entry: LogEntry): LogState {
+export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): LogState {
   const state = copyOf(from);
-  apply(datasetId, state, entry);
+  applyToState(datasetId, state, entry);
   return state;
 }
 
@@ -101,11 +101,11 @@ export async function* entriesBetween(
   from: number,
   to: number,
 ): AsyncGenerator<{ readonly entry: LogEntry; readonly live: ReadonlyMap<string, Segment> }> {
-  const state = copyOf(await replay(folder, datasetId, from));
+  const state = copyOf(await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
     yield { entry, live: state.live };
-    apply(datasetId, state, entry);
+    applyToState(datasetId, state, entry);
   }
 }
 
@@ -124,19 +124,19 @@ function copyOf(state: LogState): MutableState {
   return { ...state, live: new Map(state.live), removed: new Map(state.removed) };
 }
 
-function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
-  const rest = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
-  const replaced = entry.remove.map(({ path }) => state.live.get(path)?.deletedAt ?? 0);
-  const lastDeleted = entry.isRewrite ? Math.max(0, ...replaced) : entry.time;
+function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
+  const restOfRows = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
+  const deletionTimes = entry.remove.map(({ path }) => state.live.get(path)?.deletedAt ?? 0);
+  const lastDeleted = entry.isRewrite ? Math.max(0, ...deletionTimes) : entry.time;
   const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
-    const known = state.live.get(path);
-    if (known === undefined)
+    const knownSegment = state.live.get(path);
+    if (knownSegment === undefined)
       throw damagedLogEntry(datasetId, entry.version, `removes ${path}, which does not exist`);
-    if (known.deletion?.encoded !== encoded)
+    if (knownSegment.deletion?.encoded !== encoded)
       throw damagedLogEntry(datasetId, entry.version, `names other deleted rows of ${path}`);
   };
   const [first] = entry.remove;
-  const moved = entry.isRewrite && first ? state.live.get(first.path)?.baseRowId : undefined;
+  const movedRowId = entry.isRewrite && first ? state.live.get(first.path)?.baseRowId : undefined;
   for (const { path, deletion } of entry.remove) {
     checkKnown(path, deletion);
     const { bytes } = state.live.get(path)!;
@@ -145,17 +145,20 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
-    state.live.set(segment.path, dated(segment, entry.time));
+    state.live.set(segment.path, withDeletionTime(segment, entry.time));
   }
   for (const segment of entry.add) {
     if (state.live.has(segment.path) || state.removed.has(segment.path)) {
       throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
-    const placed = withRowIds(dated(segment, lastDeleted), moved ?? state.nextRowId);
-    state.live.set(segment.path, placed);
-    state.nextRowId = Math.max(state.nextRowId, nextRowId([placed]));
+    const placedSegment = withRowIds(
+      withDeletionTime(segment, lastDeleted),
+      movedRowId ?? state.nextRowId,
+    );
+    state.live.set(segment.path, placedSegment);
+    state.nextRowId = Math.max(state.nextRowId, nextRowId([placedSegment]));
   }
-  for (const segment of rest) state.live.set(segment.path, segment);
+  for (const segment of restOfRows) state.live.set(segment.path, segment);
   const vacuum = vacuumStepOf(entry.info);
   const problem = vacuum && applyVacuum(state, vacuum);
   if (problem !== undefined) throw damagedLogEntry(datasetId, entry.version, problem);
@@ -170,7 +173,7 @@ function withRowIds(segment: Segment, next: number): Segment {
   return { ...segment, baseRowId: next };
 }
 
-function dated(segment: Segment, time: number): Segment {
+function withDeletionTime(segment: Segment, time: number): Segment {
   return segment.deletion === undefined ? segment : { ...segment, deletedAt: time };
 }
 
@@ -185,23 +188,24 @@ function removeFollowing(
 ): readonly Segment[] {
   const all = [...state.live.values()];
   const first = all.findIndex(({ path }) => path === remove[0]?.path);
-  const gone: Segment[] = [];
-  const behind: Segment[] = [];
+  const goneSegments: Segment[] = [];
+  const segmentsBehind: Segment[] = [];
   for (const segment of all.slice(Math.max(0, first))) {
-    if (segment.path === remove[gone.length]?.path) gone.push(segment);
-    else behind.push(segment);
-    const isBetween = gone.length > 0 && gone.length < remove.length && behind.length > 0;
-    if (isBetween && liveRows(behind.at(-1)!) > 0) break;
+    if (segment.path === remove[goneSegments.length]?.path) goneSegments.push(segment);
+    else segmentsBehind.push(segment);
+    const isBetween =
+      goneSegments.length > 0 && goneSegments.length < remove.length && segmentsBehind.length > 0;
+    if (isBetween && liveRows(segmentsBehind.at(-1)!) > 0) break;
   }
-  if (first < 0 || gone.length < remove.length)
+  if (first < 0 || goneSegments.length < remove.length)
     throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
-  const before = recordsIn(gone);
+  const before = recordsIn(goneSegments);
   const after = recordsIn(add);
   if (before !== after) {
     throw damagedLogEntry(datasetId, version, `replaces ${before} records by ${after}`);
   }
-  for (const { path } of behind) state.live.delete(path);
-  return behind;
+  for (const { path } of segmentsBehind) state.live.delete(path);
+  return segmentsBehind;
 }
 
 /** The number of records of segments. */

@@ -6,16 +6,16 @@ import { liveRows, type Segment } from './store.js';
  * spread over, because many were replaced, and those that queries read in vain, because many of their rows are deleted.
  */
 
-/** When segments are sorted: rows that are deleted or out of order, as a share of the records. */
+/** When segments are sorted: the share of deleted rows and rows out of order. */
 interface SortRule {
   readonly share: number;
-  /** With fewer such rows, and with fewer segments, sorting waits for a time without commits. */
+  /** With fewer such rows or segments than these, sorting waits for a time without commits. */
   readonly leastRows: number;
   readonly leastSegments: number;
 }
-const busy: SortRule = { share: 0.5, leastRows: 20_000, leastSegments: 16 };
-const quiet: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
-/** More segments than these are sorted together only if their row ids overlap. */
+const busyRule: SortRule = { share: 0.5, leastRows: 20_000, leastSegments: 16 };
+const quietRule: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
+/** More segments than this are sorted together only if their row ids overlap. */
 const maxTogether = 64;
 
 /** Segments that are sorted together: those from `first` to `last`. */
@@ -34,19 +34,19 @@ export function planSort(
   isSmall: (segment: Segment) => boolean,
 ): readonly Segment[] | undefined {
   const ranges = [...rowIdRanges(segments)];
-  const rule = isQuiet ? quiet : busy;
-  let chosen: SortUnit | undefined;
+  const rule = isQuiet ? quietRule : busyRule;
+  let chosenUnit: SortUnit | undefined;
   for (const unit of unitsOf(ranges)) {
     const isDue = isSortDue(ranges.slice(unit.first, unit.last + 1), rule);
-    if (!isDue && chosen !== undefined) break;
+    if (!isDue && chosenUnit !== undefined) break;
     if (!isDue) continue;
-    if (chosen !== undefined && unit.last - chosen.first >= maxTogether) break;
-    chosen = { first: chosen?.first ?? unit.first, last: unit.last };
+    if (chosenUnit !== undefined && unit.last - chosenUnit.first >= maxTogether) break;
+    chosenUnit = { first: chosenUnit?.first ?? unit.first, last: unit.last };
   }
-  if (chosen === undefined) return undefined;
-  let end = chosen.last + 1;
+  if (chosenUnit === undefined) return undefined;
+  let end = chosenUnit.last + 1;
   while (end < segments.length && liveRows(segments[end]!) === 0) end++;
-  return segments.slice(chosen.first, end).filter((one) => liveRows(one) > 0 || isSmall(one));
+  return segments.slice(chosenUnit.first, end).filter((one) => liveRows(one) > 0 || isSmall(one));
 }
 
 /** The segments with records, in as many units as there are without overlapping row ids, in their order. */
@@ -79,12 +79,12 @@ function isSortDue(
 ): boolean {
   let [records, deleted, outOfOrder, count, lastId] = [0, 0, 0, 0, -1];
   for (const { segment, first, last } of ranges) {
-    const live = liveRows(segment);
-    if (live === 0) continue;
+    const liveCount = liveRows(segment);
+    if (liveCount === 0) continue;
     count++;
-    records += live;
-    deleted += segment.rows - live;
-    if (first <= lastId || !isAscending(segment)) outOfOrder += live;
+    records += liveCount;
+    deleted += segment.rows - liveCount;
+    if (first <= lastId || !isAscending(segment)) outOfOrder += liveCount;
     lastId = Math.max(lastId, last);
   }
   const rows = deleted + outOfOrder;

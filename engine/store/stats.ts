@@ -35,27 +35,31 @@ function leafStats(
 ): LeafStats {
   if (least === undefined || most === undefined || hasNaN) return { nulls };
   if (column.type === 'boolean') return { nulls }; // Delta has no bounds of booleans
-  const min = bound(column, least, false);
-  const max = bound(column, most, true);
+  const min = storedBound(column, least, false);
+  const max = storedBound(column, most, true);
   return min === undefined || max === undefined ? { nulls } : { nulls, min, max };
 }
 
 const maxCharacters = 32;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-function bound(column: ParquetColumn, value: Bound, isUpper: boolean): number | string | undefined {
+function storedBound(
+  column: ParquetColumn,
+  value: Bound,
+  isUpper: boolean,
+): number | string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined; // -0 is 0
   if (typeof value === 'bigint') {
     if (column.type === 'timestamp') return dateBound(value, isUpper);
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }
-  // At most four bytes per character, and four more to see whether the string goes on.
+  // At most four bytes per character, and four more to see whether the string continues.
   const characters = Array.from(decoder.decode(value.subarray(0, maxCharacters * 4 + 4)));
   if (characters.length <= maxCharacters && value.byteLength <= maxCharacters * 4) {
     return characters.join('');
   }
-  const cut = characters.slice(0, maxCharacters).join('');
-  return isUpper ? `${cut}\u{10FFFF}` : cut;
+  const truncatedText = characters.slice(0, maxCharacters).join('');
+  return isUpper ? `${truncatedText}\u{10FFFF}` : truncatedText;
 }
 
 /** Bounds of timestamps have milliseconds in Delta ("Per-file Statistics"): the lower one is rounded down, the upper one up. */

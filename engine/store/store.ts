@@ -17,14 +17,14 @@ export interface Segment {
   /** Rows of the file, deleted ones included: `liveRows` has the number of records. */
   readonly rows: number;
   readonly bytes: number;
-  /** SHA-256 of the file in hex. */
+  /** The SHA-256 of the file in hexadecimal. */
   readonly checksum: string;
   /** The checksums of its blocks (`BlockChecksums`); absent if the segment has an earlier format. */
   readonly blockChecksums?: string | undefined;
   /** `segmentFormat` (segment.ts) when it was written; 1 if the log does not tell. */
   readonly format: number;
   readonly columns: Columns;
-  /** By `leafKey` (stats.ts). */
+  /** Statistics by `leafKey` (stats.ts). */
   readonly stats: Readonly<Record<string, LeafStats>>;
   /** True if variants can be looked up by the coordinates of their records (`areVariantsPlaced` of variant-places.ts). */
   readonly areVariantsPlaced?: boolean;
@@ -34,15 +34,15 @@ export interface Segment {
   readonly deletedAt?: number;
   /** The row id of its first row (row-ids.ts), if it does not store them. Every segment of a snapshot that the log has names it. */
   readonly baseRowId?: number | undefined;
-  /** Its rows as runs with consecutive `_id`s; absent if these are not known, or too many. */
+  /** The rows as runs of consecutive `_id`s; absent if these are unknown or too many. */
   readonly idRuns?: readonly IdRun[] | undefined;
-  /** True if it stores row ids, and they ascend. */
+  /** True if the segment stores row ids and they ascend. */
   readonly isAscending?: boolean | undefined;
 }
 
-/** Rows of which each `_id` follows that of the row before (engine/ingest/record-ids.ts). */
+/** A run of rows in which each `_id` follows that of the row before (engine/ingest/record-ids.ts). */
 export interface IdRun {
-  /** The `_id` of the first one. */
+  /** The `_id` of the first row. */
   readonly firstId: string;
   readonly rows: number;
 }
@@ -52,16 +52,16 @@ export function liveRows({ rows, deletion }: Pick<Segment, 'rows' | 'deletion'>)
   return deletion === undefined ? rows : rows - deletion.rows;
 }
 
-/** One version of a dataset: its columns, and its segments in the order of commits. */
+/** A version of a dataset: its columns, and its segments in the order of commits. */
 export interface Snapshot {
   readonly datasetId: number;
-  /** -1 before the first commit. */
+  /** The version; -1 before the first commit. */
   readonly version: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
   /**
-   * True if the order of the records is that of their row ids (row-ids.ts), and not that of the segments and their rows: a record that was
-   * replaced is in a later segment than its neighbours.
+   * True if the order of the records is that of their row ids (row-ids.ts), and not that of the segments and their rows: a replaced record is in a
+   * later segment than its neighbours.
    */
   readonly isInterleaved?: boolean;
   /** The number of records. */
@@ -96,9 +96,9 @@ export interface DatasetChange {
 export interface Rewrite {
   /** Segments, in order, as they were read, with none between them that has records. */
   readonly replace: readonly Pick<Segment, 'path' | 'deletion'>[];
-  /** Their replacement: the same records in the same order. */
+  /** The segments that replace them: the same records in the same order. */
   readonly add: readonly Segment[];
-  /** For each added segment where its rows come from (origins.ts); absent if the rows of the replaced ones follow each other. */
+  /** For each added segment, the origins of its rows (origins.ts); absent if the rows of the replaced segments simply follow each other. */
   readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
 }
@@ -113,7 +113,7 @@ export interface Mergeable {
   readonly columns: Columns;
 }
 
-/** What taking back a version changes. It is computed from the log alone: no record is read. */
+/** The changes that undo a version. They are computed from the log alone: no record is read. */
 export interface Rollback {
   /** The version that the change applies to: the last one. */
   readonly base: number;
@@ -121,7 +121,7 @@ export interface Rollback {
   readonly remove: readonly string[];
   /** Segments of which other rows are deleted afterwards. */
   readonly update: readonly Segment[];
-  /** Number of records that go, and of those that come back. */
+  /** The number of records that the rollback removes, and of those that it restores. */
   readonly removed: number;
   readonly restored: number;
   /** Number of records that cannot come back: they were deleted so long ago that a merge has left them out. */
@@ -135,7 +135,7 @@ export interface Blocker {
   readonly version: number;
   /** Number of records that both versions touched. */
   readonly records: number;
-  /** The first of them. */
+  /** The first such row. */
   readonly example: { readonly path: string; readonly row: number };
 }
 
@@ -144,9 +144,9 @@ export type TracedRows = Int32Array | 'all';
 
 /** The records in which two versions differ. It is computed from the log alone: no record is read. */
 export interface VersionDifference {
-  /** By path of a segment of the version `to`: its rows that are records there and not in the version `from`. */
+  /** For each segment of the version `to`, by path: the rows that are records there and not in the version `from`. */
   readonly added: ReadonlyMap<string, TracedRows>;
-  /** By path of a segment of the version `from`: its rows that are records there and not in the version `to`. */
+  /** For each segment of the version `from`, by path: the rows that are records there and not in the version `to`. */
   readonly removed: ReadonlyMap<string, TracedRows>;
 }
 
@@ -171,7 +171,7 @@ export interface FilesOnDisk {
   readonly bytes: number;
 }
 
-/** What a dataset takes on the disk. */
+/** The space that a dataset takes on the disk. */
 export interface DiskUse {
   readonly version: number;
   /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 if all can. */
@@ -180,12 +180,12 @@ export interface DiskUse {
   readonly live: FilesOnDisk;
   /** The segments that only earlier versions need. */
   readonly old: FilesOnDisk;
-  /** Of the log. */
+  /** The files of the log. */
   readonly entries: FilesOnDisk;
   readonly checkpoints: FilesOnDisk;
 }
 
-/** What a vacuum must keep besides the versions within the window. */
+/** The versions that a vacuum must keep besides those within the window. */
 export interface VacuumNeeds {
   /** The versions that were the newest since this time, milliseconds since 1970, because tasks have run since then; undefined without tasks. */
   readonly since: number | undefined;
@@ -212,13 +212,13 @@ export interface Damage {
 }
 
 /**
- * What the catalogue says about a dataset: the version that it knows (-1: none yet), or that it was deleted or archived; undefined if it
- * says nothing.
+ * The state of a dataset in the catalogue: the version that it knows (-1: none yet), or that the dataset was deleted or archived; undefined if it
+ * is unknown.
  */
 export type KnownVersion = number | 'deleted' | 'archived' | undefined;
 
-/** What a sweep did. Names are relative to the folder of all datasets. */
-export interface Swept {
+/** The result of a sweep. Names are relative to the folder of all datasets. */
+export interface SweepResult {
   readonly removed: readonly string[];
   /** Files that may be all that is left of a version, now in `quarantine/datasets`. */
   readonly quarantined: readonly string[];
@@ -244,7 +244,7 @@ export interface Store {
    * segment to be replaced no longer exists, or has other deleted rows.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
-  /** What taking back a version would change, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
+  /** The changes that undo a version, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
   rollback(datasetId: number, version: number): Promise<Rollback>;
   /**
    * What the version `to` has and `from` has not, and the reverse; `to` may be the earlier one, and -1 is the version before the first
@@ -266,7 +266,7 @@ export interface Store {
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
   /** Records that the files of the vacuum are gone; returns the version of that entry, or undefined if there was no vacuum. */
   endVacuum(datasetId: number): Promise<number | undefined>;
-  /** What the files of a dataset take on the disk. */
+  /** The space that the files of a dataset take on the disk. */
   diskUse(datasetId: number): Promise<DiskUse>;
   /** Whether so much was written to the log since its last checkpoint that another one is due. */
   isCheckpointDue(datasetId: number): Promise<boolean>;
@@ -292,10 +292,10 @@ export interface Store {
    * scratch folder, because its commit did not complete then; any other is moved to the quarantine. A dataset whose log is unreadable,
    * or shorter than the catalogue knows, stays as it is. Call it before the scratch folders are swept and before the first commit.
    */
-  sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<Swept>;
+  sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult>;
   /**
    * All problems with a dataset's files. A file that no version references is a problem if it was last modified before `unnamedBefore`
-   * (milliseconds since 1970; by default any such file is).
+   * (milliseconds since 1970; by default, any such file is).
    */
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]>;
 }

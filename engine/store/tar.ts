@@ -1,4 +1,4 @@
-import { damaged } from '../core/file-steps.js';
+import { damagedFile } from '../core/file-steps.js';
 
 /*
  * Entries of a tar file: ustar (POSIX.1-1988, section 10.1.1), and a pax record of the size (POSIX.1-2001, "pax Extended Header") for files
@@ -9,25 +9,25 @@ import { damaged } from '../core/file-steps.js';
 export interface TarEntry {
   readonly path: string;
   readonly bytes: number;
-  /** Its bytes, to be read before the next entry; what is not read is skipped. */
+  /** The bytes of the entry, to be read before the next entry; unread bytes are skipped. */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
 const blockBytes = 512;
 /** Sizes from here on need more than the eleven octal digits of ustar. */
 const ustarLimit = 8 ** 11;
-/** A pax header of ours has one short record; those of other programs hold times and owners, too. */
+/** Our pax headers have one short record; those of other programs also hold times and owners. */
 const maxPaxBytes = 1 << 20;
 
 /** The header of a file that follows it; `modifiedAt` is in milliseconds. Paths have at most 100 ASCII characters. */
 export function tarHeader(path: string, bytes: number, modifiedAt: number): Uint8Array {
-  if (bytes < ustarLimit) return header('0', path, bytes, modifiedAt);
+  if (bytes < ustarLimit) return tarHeaderBlock('0', path, bytes, modifiedAt);
   const record = paxRecord('size', String(bytes));
   return Buffer.concat([
-    header('x', 'pax', record.byteLength, modifiedAt),
+    tarHeaderBlock('x', 'pax', record.byteLength, modifiedAt),
     record,
     tarPadding(record.byteLength),
-    header('0', path, ustarLimit - 1, modifiedAt),
+    tarHeaderBlock('0', path, ustarLimit - 1, modifiedAt),
   ]);
 }
 
@@ -49,12 +49,13 @@ export async function* tarEntries(
   for (;;) {
     const block = await input.exactly(blockBytes);
     if (block.every((byte) => byte === 0)) return input.skip();
-    if (octal(block, 148, 8) !== checksumOf(block)) throw damaged(name, 'has a damaged header');
+    if (readOctal(block, 148, 8) !== checksumOf(block))
+      throw damagedFile(name, 'has a damaged header');
     const type = textOf(block, 156, 1);
-    const bytes = (type === 'x' ? undefined : size) ?? octal(block, 124, 12);
-    if (Number.isNaN(bytes)) throw damaged(name, 'has a file without a size');
+    const bytes = (type === 'x' ? undefined : size) ?? readOctal(block, 124, 12);
+    if (Number.isNaN(bytes)) throw damagedFile(name, 'has a file without a size');
     if (type === 'x') {
-      if (bytes > maxPaxBytes) throw damaged(name, 'has a pax header without end');
+      if (bytes > maxPaxBytes) throw damagedFile(name, 'has a pax header without end');
       size = paxSize(Buffer.from(await input.exactly(bytes)).toString());
     } else if (type === '0' || type === '') {
       size = undefined;
@@ -62,7 +63,7 @@ export async function* tarEntries(
       yield { path: textOf(block, 0, 100), bytes, content: input.entry() };
       await input.finishEntry();
     } else {
-      throw damaged(name, `has an entry of the type ${type}`);
+      throw damagedFile(name, `has an entry of the type ${type}`);
     }
     await input.exactly(tarPadding(bytes).byteLength);
   }
@@ -115,7 +116,7 @@ class TarInput {
   async #take(most: number): Promise<Uint8Array> {
     while (this.#rest.byteLength === 0) {
       const next = await this.#pieces.next();
-      if (next.done === true) throw damaged(this.#name, 'ends early');
+      if (next.done === true) throw damagedFile(this.#name, 'ends early');
       this.#rest = next.value;
     }
     const piece = this.#rest.subarray(0, most);
@@ -124,32 +125,37 @@ class TarInput {
   }
 }
 
-function header(type: '0' | 'x', path: string, bytes: number, modifiedAt: number): Uint8Array {
+function tarHeaderBlock(
+  type: '0' | 'x',
+  path: string,
+  bytes: number,
+  modifiedAt: number,
+): Uint8Array {
   if (!/^[\x21-\x7e]{1,100}$/.test(path)) throw new Error(`${path} is no path of an archive`);
   const block = Buffer.alloc(blockBytes);
   block.write(path, 0, 'latin1');
   block.write('0000600\0', 100, 'latin1'); // mode
   block.write('0000000\0', 108, 'latin1'); // owner
   block.write('0000000\0', 116, 'latin1'); // group
-  block.write(`${digits(bytes, 11)}\0`, 124, 'latin1');
-  block.write(`${digits(Math.trunc(modifiedAt / 1_000), 11)}\0`, 136, 'latin1');
+  block.write(`${octalDigits(bytes, 11)}\0`, 124, 'latin1');
+  block.write(`${octalDigits(Math.trunc(modifiedAt / 1_000), 11)}\0`, 136, 'latin1');
   block.write(type, 156, 'latin1');
   block.write('ustar\u000000', 257, 'latin1'); // magic and version
-  block.write(`${digits(checksumOf(block), 6)}\0 `, 148, 'latin1');
+  block.write(`${octalDigits(checksumOf(block), 6)}\0 `, 148, 'latin1');
   return block;
 }
 
-function digits(value: number, count: number): string {
+function octalDigits(value: number, count: number): string {
   return value.toString(8).padStart(count, '0');
 }
 
 /** `<length> <key>=<value>\n`, where the length counts its own digits. */
 function paxRecord(key: string, value: string): Uint8Array {
-  const rest = ` ${key}=${value}\n`;
-  let length = rest.length;
-  while (String(length).length + rest.length !== length)
-    length = String(length).length + rest.length;
-  return Buffer.from(`${length}${rest}`);
+  const restOfRecord = ` ${key}=${value}\n`;
+  let length = restOfRecord.length;
+  while (String(length).length + restOfRecord.length !== length)
+    length = String(length).length + restOfRecord.length;
+  return Buffer.from(`${length}${restOfRecord}`);
 }
 
 function paxSize(records: string): number | undefined {
@@ -162,7 +168,7 @@ function checksumOf(block: Uint8Array): number {
   return block.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 32 : byte), 0);
 }
 
-function octal(block: Uint8Array, from: number, length: number): number {
+function readOctal(block: Uint8Array, from: number, length: number): number {
   const text = textOf(block, from, length).trim();
   return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number.NaN;
 }

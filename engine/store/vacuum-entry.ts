@@ -18,7 +18,7 @@ export interface RemovedFile {
 export type VacuumStep =
   { readonly step: 'start'; readonly files: readonly string[] } | { readonly step: 'end' };
 
-/** What vacuums change in the state of a log. */
+/** The parts of a log's state that vacuums change. */
 interface VacuumState {
   readonly removed: Map<string, RemovedFile>;
   readableSince: number;
@@ -53,10 +53,10 @@ export function unreadableVersion(
   keepMs: number,
 ): AppError {
   const days = keepMs / 86_400_000;
-  const since = new Date(readableSince).toISOString();
+  const readableFrom = new Date(readableSince).toISOString();
   return new AppError(
     'invalid',
-    `Version ${version} of dataset ${datasetId} cannot be read any more: its files were removed. The versions since ${since} can be read; ` +
+    `Version ${version} of dataset ${datasetId} cannot be read any more: its files were removed. The versions since ${readableFrom} can be read; ` +
       `the server keeps earlier versions for ${days} ${days === 1 ? 'day' : 'days'} (--keep-versions-days).`,
   );
 }

@@ -9,7 +9,7 @@ import type { SnapshotCache } from './snapshot-cache.js';
 import type { DatasetChange, Snapshot, VacuumFile, VacuumNeeds, VacuumPlan } from './store.js';
 import { unreadableVersion, type VacuumStep } from './vacuum-entry.js';
 
-/** How long a version stays readable after it was last asked for: a cursor may walk it, or a query read its files. */
+/** How long a version stays readable after it was last asked for: a cursor may page through it, or a query read its files. */
 const pinMs = 3_600_000;
 
 /** Dependencies of `Vacuums`. */
@@ -29,11 +29,11 @@ interface VacuumOptions {
  */
 export class Vacuums {
   readonly #options: VacuumOptions;
-  /** By dataset and version: when it was last handed out. */
+  /** For each dataset and version, when it was last handed out. */
   readonly #pins = new Map<number, Map<number, number>>();
-  /** By `<dataset> <version>`: the last version known to have the same records, and whether others have followed. */
+  /** By `<dataset> <version>`: the last version known to have the same records, and whether other records have followed. */
   readonly #alike = new RecentMap<string, { last: number; hasEnded: boolean }>(10_000);
-  /** By dataset: the segments that a vacuum is about to name in the log. */
+  /** For each dataset, the segments that a vacuum is about to name in the log. */
   readonly #doomed = new Map<number, ReadonlySet<string>>();
 
   constructor(options: VacuumOptions) {
@@ -46,8 +46,8 @@ export class Vacuums {
     const { datasetId, version } = snapshot;
     if (this.#isGone(snapshot)) {
       const { readableSince = 0 } = snapshots.latest(datasetId) ?? {};
-      const since = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
-      throw unreadableVersion(datasetId, version, since, keepMs);
+      const deletedSince = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
+      throw unreadableVersion(datasetId, version, deletedSince, keepMs);
     }
     let pins = this.#pins.get(datasetId);
     if (pins === undefined) this.#pins.set(datasetId, (pins = new Map()));
@@ -111,27 +111,27 @@ export class Vacuums {
     const isPinned = (version: number): boolean => pinned.has(version);
     for (;;) {
       const { state } = await snapshots.current(datasetId);
-      const wanted = [...this.#pinnedVersions(datasetId), ...needs.versions];
-      const missing = wanted.find((one) => one < state.version && !isPinned(one));
+      const wantedVersions = [...this.#pinnedVersions(datasetId), ...needs.versions];
+      const missing = wantedVersions.find((one) => one < state.version && !isPinned(one));
       if (missing !== undefined) {
         pinned.set(missing, await snapshots.version(datasetId, missing));
         continue;
       }
-      // From here to the mark, nothing is awaited: a version that is asked for in between is either pinned or refused.
-      const needed = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
+      // Nothing is awaited from here to the mark: a version that is requested in between is either pinned or refused.
+      const neededPaths = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
       const files: VacuumFile[] = [];
-      const fresh: string[] = [];
+      const freshFiles: string[] = [];
       for (const [path, { bytes, removedAt, isVacuumed }] of state.removed) {
-        if (!isVacuumed && (removedAt > before || needed.has(path))) continue;
-        if (!isVacuumed) fresh.push(path);
+        if (!isVacuumed && (removedAt > before || neededPaths.has(path))) continue;
+        if (!isVacuumed) freshFiles.push(path);
         files.push({ path, bytes });
       }
       if (files.length === 0) return undefined;
-      this.#doomed.set(datasetId, new Set(fresh));
+      this.#doomed.set(datasetId, new Set(freshFiles));
       try {
-        const step: VacuumStep = { step: 'start', files: fresh };
+        const step: VacuumStep = { step: 'start', files: freshFiles };
         let { version } = state;
-        if (fresh.length > 0) ({ version } = await this.#write(datasetId, state, step));
+        if (freshFiles.length > 0) ({ version } = await this.#write(datasetId, state, step));
         snapshots.forgetEarlier(datasetId);
         if (needs.since === undefined)
           files.push(...(await this.#schemaFiles(datasetId, state, [...pinned.values()])));
@@ -158,9 +158,9 @@ export class Vacuums {
   }
 
   #pinnedVersions(datasetId: number): readonly number[] {
-    const since = this.#options.now() - (this.#options.pinMs ?? pinMs);
+    const pinnedSince = this.#options.now() - (this.#options.pinMs ?? pinMs);
     const pins = this.#pins.get(datasetId);
-    for (const [version, usedAt] of pins ?? []) if (usedAt < since) pins!.delete(version);
+    for (const [version, usedAt] of pins ?? []) if (usedAt < pinnedSince) pins!.delete(version);
     return [...(pins?.keys() ?? [])];
   }
 
@@ -171,11 +171,11 @@ export class Vacuums {
     pinned: readonly Snapshot[],
   ): Promise<readonly VacuumFile[]> {
     const { folder } = this.#options;
-    const used = new Set([columns, ...pinned.map((one) => one.columns)].map(schemaFilePath));
+    const usedSchemas = new Set([columns, ...pinned.map((one) => one.columns)].map(schemaFilePath));
     const names = await list(folder.datasetFile(datasetId, '_schema'));
     return names
       .map(({ name }) => `_schema/${name}`)
-      .filter((path) => /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !used.has(path))
+      .filter((path) => /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !usedSchemas.has(path))
       .map((path) => ({ path, bytes: fileSize(folder.datasetFile(datasetId, path)) ?? 0 }));
   }
 }

@@ -22,7 +22,7 @@ export function areVariantsPlaced(columns: Columns, batches: readonly RecordBatc
   return found !== undefined && batches.every((batch) => isBatchPlaced(batch, found));
 }
 
-/** The positions of columns among those of a batch, and of members among those of the coordinates. */
+/** The positions of columns in a batch, and of members in the coordinates. */
 interface VariantColumns {
   readonly variant: number;
   readonly coordinates: number;
@@ -140,7 +140,7 @@ function afterNumber(bytes: Uint8Array, from: number, end: number, expected: num
     value = value * 10 + digit;
   }
   const isDecimal = at > from && (bytes[from] !== zero || at === from + 1);
-  // With more digits, different texts may give the same double.
+  // With more digits than this, different texts may give the same double.
   const isExact = at - from <= 15;
   return isDecimal && isExact && value === expected && at < end ? at + 1 : -1;
 }

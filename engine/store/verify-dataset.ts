@@ -7,15 +7,15 @@ import {
   identityOf,
   list,
   modifiedAt,
-  quarantine,
+  quarantineFile,
   removeTree,
 } from '../core/files.js';
 import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { fileProblem } from './integrity.js';
 import { logContents } from './log.js';
-import { nothing, type LogState } from './log-state.js';
-import { replay } from './snapshot.js';
-import type { Damage, DiskUse, FilesOnDisk, Swept } from './store.js';
+import { emptyState, type LogState } from './log-state.js';
+import { replayLog } from './snapshot.js';
+import type { Damage, DiskUse, FilesOnDisk, SweepResult } from './store.js';
 
 /** The name of the log of a dropped dataset. */
 export const droppedLog = '_dropped';
@@ -38,7 +38,7 @@ export async function verifyDataset(
     const problem = await fileProblem(folder.datasetFile(datasetId, segment.path), segment);
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
-  for (const name of await leftovers(folder, datasetId, state)) {
+  for (const name of await leftoverFiles(folder, datasetId, state)) {
     const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // not `datasetFile`: the name may be of any form
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
@@ -53,13 +53,13 @@ export async function checkpointProblems(
   datasetId: number,
 ): Promise<readonly Damage[]> {
   const found: Damage[] = [];
-  let before = nothing;
+  let before = emptyState;
   for (const version of (await logContents(folder, datasetId)).checkpoints) {
     const report = (problem: string): void =>
       void found.push({ path: `${logFolder}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
     try {
       const state = await readCheckpoint(folder, datasetId, version);
-      before = await replay(folder, datasetId, version, before);
+      before = await replayLog(folder, datasetId, version, before);
       if (stateChecksum(datasetId, state) !== stateChecksum(datasetId, before))
         report('differs from the log');
     } catch (error) {
@@ -76,7 +76,7 @@ export async function replayOrDamage(
   last = Infinity,
 ): Promise<LogState | Damage> {
   try {
-    return await replay(folder, datasetId, last, nothing);
+    return await replayLog(folder, datasetId, last, emptyState);
   } catch (error) {
     return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -91,48 +91,49 @@ export async function sweepDataset(
   datasetId: number,
   known: number | 'deleted' | 'archived',
   scratch: ReadonlySet<string>,
-): Promise<Swept> {
+): Promise<SweepResult> {
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
   if (known === 'archived') {
-    // Only what was retired is removed, and only while the archive is there: else it may be all that is left.
-    if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return none;
+    // Only retired files are removed, and only while the archive exists: otherwise they may be all that is left.
+    if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return nothingSwept;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
   if (known === 'deleted') {
     // A dataset that still has a log was not deleted here: the catalogue belongs to other files.
-    if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0) return none;
+    if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0)
+      return nothingSwept;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
   let state: LogState;
   try {
-    state = await replay(folder, datasetId);
+    state = await replayLog(folder, datasetId);
   } catch {
-    return none; // `snapshot` and `verify` report the damage; which files are needed is unknown
+    return nothingSwept; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
-  if (state.version < known || names.includes(droppedLog)) return none; // entries are missing
-  const removed: string[] = [];
+  if (state.version < known || names.includes(droppedLog)) return nothingSwept; // entries are missing
+  const removedNames: string[] = [];
   const quarantined: string[] = [];
-  // Only names that this program creates are touched; `verify` reports others.
-  for (const name of await leftovers(folder, datasetId, state)) {
+  // Only files with names that this program creates are removed; `verify` reports others.
+  for (const name of await leftoverFiles(folder, datasetId, state)) {
     const isSegment = segmentPattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
     const file = folder.datasetFile(datasetId, name);
     if (isSegment && !scratch.has(identityOf(file) ?? '')) {
-      await quarantine(folder, file);
+      await quarantineFile(folder, file);
       quarantined.push(name);
     } else {
       await removeTree(file);
-      removed.push(name);
+      removedNames.push(name);
     }
   }
   if (state.version < 0 && (await isUnused(folder, datasetId))) await removeTree(path);
-  return { removed, quarantined };
+  return { removed: removedNames, quarantined };
 }
 
-const none: Swept = { removed: [], quarantined: [] };
+const nothingSwept: SweepResult = { removed: [], quarantined: [] };
 
 /** Whether a dataset's folder holds no more than the folders that the first commit creates. */
 async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean> {
@@ -141,26 +142,26 @@ async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean>
   return (await list(folder.log(datasetId))).length === 0;
 }
 
-async function leftovers(
+async function leftoverFiles(
   folder: DataFolder,
   datasetId: number,
   state: LogState,
 ): Promise<readonly string[]> {
-  const below = async (name: string) =>
+  const filesBelow = async (name: string) =>
     (await list(folder.datasetFile(datasetId, name)))
       .filter((entry) => entry.name.startsWith(temporaryPrefix))
       .map((entry) => `${name}/${entry.name}`);
   const top = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
-  const known = (name: string) =>
+  const isKnown = (name: string) =>
     name === logFolder || name === schemaFolder || state.live.has(name) || state.removed.has(name);
   return [
-    ...top.filter((name) => !known(name)),
-    ...(await below(logFolder)),
-    ...(await below(schemaFolder)),
+    ...top.filter((name) => !isKnown(name)),
+    ...(await filesBelow(logFolder)),
+    ...(await filesBelow(schemaFolder)),
   ];
 }
 
-/** What the files of a dataset take on the disk: the sizes of segments are those of the log, so that only its own files are looked at. */
+/** The space that the files of a dataset take on the disk: the sizes of segments come from the log, so that only other files are examined. */
 export async function diskUseOf(
   folder: DataFolder,
   datasetId: number,

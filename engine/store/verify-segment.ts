@@ -46,18 +46,20 @@ export async function segmentProblems(path: string, segment: Segment): Promise<r
   // The values of an altered file say nothing about the log.
   if (problem !== undefined) problems.unshift(problem);
   else problems.push(...(await valueProblems(path, segment)));
-  const more = problems.length - maxProblems;
-  return more > 0 ? [...problems.slice(0, maxProblems), `has ${more} more problems`] : problems;
+  const moreCount = problems.length - maxProblems;
+  return moreCount > 0
+    ? [...problems.slice(0, maxProblems), `has ${moreCount} more problems`]
+    : problems;
 }
 
 function deletionProblems({ deletion, rows }: Segment): string[] {
   if (deletion === undefined) return [];
   try {
-    const deleted = deletedRows(deletion);
-    if (deleted.some((row, i) => i > 0 && row <= deleted[i - 1]!))
+    const deletedRowList = deletedRows(deletion);
+    if (deletedRowList.some((row, i) => i > 0 && row <= deletedRowList[i - 1]!))
       return ['has a deletion vector whose rows do not ascend'];
-    const last = deleted.at(-1) ?? 0;
-    if (last < rows && deleted[0]! >= 0) return [];
+    const last = deletedRowList.at(-1) ?? 0;
+    if (last < rows && deletedRowList[0]! >= 0) return [];
     return [`has ${rows} rows, and its deletion vector deletes row ${last}`];
   } catch (error) {
     return [messageOf(error)];
@@ -101,7 +103,7 @@ function topLists(nodes: readonly SchemaNode[]): readonly SchemaNode[] {
   return nodes.flatMap((node) => (node.column.isList ? [node] : topLists(node.members)));
 }
 
-/** What the values of a leaf are, over all row groups. */
+/** The summary of a leaf's values over all row groups. */
 interface LeafTally {
   readonly nulls: number;
   readonly range: Range;
@@ -178,7 +180,7 @@ function rangeOfPage(leaf: ParquetLeaf, page: DecodedValues): Range {
   }
 }
 
-/** How the statistics of the log differ from the values. Bounds may be wider than these, as those of long strings are. */
+/** The differences between the statistics of the log and the values. Bounds may be wider than the values, as for long strings. */
 function statsProblems(
   { stats }: Segment,
   leaf: ParquetLeaf,
@@ -187,14 +189,14 @@ function statsProblems(
 ): readonly string[] {
   const path = list?.path ?? leaf.path;
   const name = leafKey(path);
-  const said = list === undefined && leaf.maxRepetition > 0 ? undefined : stats[name];
-  if (said === undefined) return []; // in a list, or beyond the columns that have statistics
+  const loggedStats = list === undefined && leaf.maxRepetition > 0 ? undefined : stats[name];
+  if (loggedStats === undefined) return []; // in a list, or beyond the columns that have statistics
   const found = list === undefined ? nulls : listNulls;
   const problems =
-    said.nulls === found
+    loggedStats.nulls === found
       ? []
-      : [`has ${found} nulls in column ${name}, the log says ${said.nulls}`];
-  if (list === undefined && !isWithin(leaf, said, range))
+      : [`has ${found} nulls in column ${name}, the log says ${loggedStats.nulls}`];
+  if (list === undefined && !isWithin(leaf, loggedStats, range))
     problems.push(`has values of column ${name} outside the bounds in the log`);
   return problems;
 }
@@ -207,10 +209,12 @@ function isWithin(
   if (min === undefined || max === undefined) return true;
   if (hasNaN) return false; // NaN has no order
   if (extremes === undefined) return true;
-  const least = boundValue(leaf.column, min);
-  const most = boundValue(leaf.column, max);
-  if (least === undefined || most === undefined) return false;
-  return compareBounds(least, extremes.min) <= 0 && compareBounds(most, extremes.max) >= 0;
+  const leastBound = boundValue(leaf.column, min);
+  const greatestBound = boundValue(leaf.column, max);
+  if (leastBound === undefined || greatestBound === undefined) return false;
+  return (
+    compareBounds(leastBound, extremes.min) <= 0 && compareBounds(greatestBound, extremes.max) >= 0
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -3,7 +3,7 @@
  * per row takes 10 ms each way for 5 million rows.
  */
 
-/** For each value of four bits, the four bytes 0 or 1 that they stand for. */
+/** For each value of four bits, the four bytes 0 or 1 for its bits. */
 const bytesOfFour = Uint32Array.from({ length: 16 }, (_, bits) => {
   let word = 0;
   for (let i = 0; i < 4; i++) word |= ((bits >> i) & 1) << (8 * i);
@@ -13,8 +13,8 @@ const bytesOfFour = Uint32Array.from({ length: 16 }, (_, bits) => {
 /** Packs a selection vector: one byte per row, 0 or 1. */
 export function packBitmap(selection: Uint8Array): Uint8Array {
   const bits = new Uint8Array((selection.length + 7) >> 3);
-  const whole = selection.length >> 3;
-  for (let i = 0, row = 0; i < whole; i++, row += 8) {
+  const wholeBytes = selection.length >> 3;
+  for (let i = 0, row = 0; i < wholeBytes; i++, row += 8) {
     bits[i] =
       selection[row]! |
       (selection[row + 1]! << 1) |
@@ -25,7 +25,7 @@ export function packBitmap(selection: Uint8Array): Uint8Array {
       (selection[row + 6]! << 6) |
       (selection[row + 7]! << 7);
   }
-  for (let row = whole << 3; row < selection.length; row++)
+  for (let row = wholeBytes << 3; row < selection.length; row++)
     bits[row >> 3]! |= selection[row]! << (row & 7);
   return bits;
 }

@@ -6,7 +6,7 @@ const b = 0.75;
 export interface FieldStatistics {
   /** Number of records with a text. */
   readonly records: number;
-  /** Number of tokens in all of them. */
+  /** The number of tokens in all records. */
   readonly tokens: number;
 }
 

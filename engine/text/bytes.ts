@@ -10,20 +10,20 @@ export class ByteWriter {
   /** Makes room for `size` more bytes. */
   reserve(size: number): void {
     if (this.end + size <= this.bytes.length) return;
-    const wider = new Uint8Array(Math.max(this.bytes.length * 2, this.end + size));
-    wider.set(this.bytes.subarray(0, this.end));
-    this.bytes = wider;
+    const widerBytes = new Uint8Array(Math.max(this.bytes.length * 2, this.end + size));
+    widerBytes.set(this.bytes.subarray(0, this.end));
+    this.bytes = widerBytes;
   }
 
   /** Writes an unsigned LEB128 number below 2^32. */
   varint(value: number): void {
     this.reserve(5);
-    let rest = value;
-    while (rest > 0x7f) {
-      this.bytes[this.end++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
+    let bitsLeft = value;
+    while (bitsLeft > 0x7f) {
+      this.bytes[this.end++] = (bitsLeft & 0x7f) | 0x80;
+      bitsLeft >>>= 7;
     }
-    this.bytes[this.end++] = rest;
+    this.bytes[this.end++] = bitsLeft;
   }
 
   append(bytes: Uint8Array): void {
@@ -87,9 +87,9 @@ export class Uint32List {
 
   push(value: number): void {
     if (this.length === this.list.length) {
-      const wider = new Uint32Array(this.list.length * 2);
-      wider.set(this.list);
-      this.list = wider;
+      const widerList = new Uint32Array(this.list.length * 2);
+      widerList.set(this.list);
+      this.list = widerList;
     }
     this.list[this.length++] = value;
   }

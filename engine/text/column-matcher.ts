@@ -4,7 +4,7 @@ import { areNeighbours, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */
 export type TextQuery =
-  /** The text, or in a list one of its values, contains the terms: all of them, in any order, or consecutively. */
+  /** The text, or one value of a list, contains the terms: all of them in any order, or consecutively. */
   | (FoldedTerms & { readonly kind: 'terms' | 'phrase' })
   | { readonly kind: 'and' | 'or'; readonly items: readonly TextQuery[] }
   /** Texts that match `item` and not `other`. */
@@ -22,7 +22,7 @@ const listedShare = 32;
 const maxEntries = 32;
 
 const noRows = new Int32Array(0);
-const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
+const noHits: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
 /**
  * Evaluates queries on the texts of one column of one segment, and caches what it looked up. In a column that is or lies in a list, all
@@ -43,26 +43,26 @@ export class ColumnMatcher {
     if ('terms' in query)
       return query.kind === 'terms' ? this.#withAll(query) : this.hits(query).texts;
     if (query.kind === 'without') {
-      return without(this.texts(query.item), this.texts(query.other));
+      return rowsWithout(this.texts(query.item), this.texts(query.other));
     }
     let found: Uint32Array | undefined;
     for (const item of query.items) {
       const texts = this.texts(item);
       if (found === undefined) found = texts;
-      else found = query.kind === 'and' ? intersection(found, texts) : union(found, texts);
+      else found = query.kind === 'and' ? commonTexts(found, texts) : uniteTexts(found, texts);
       if (query.kind === 'and' && found.length === 0) break;
     }
-    return found ?? none.texts;
+    return found ?? noHits.texts;
   }
 
   /** The texts that contain a phrase, and the number of non-overlapping occurrences in each. */
   hits(phrase: FoldedTerms): Hits {
-    const hits = this.#valueHits(phrase);
-    if (!this.column.isList || hits.texts.length === 0) return hits;
+    const valueHits = this.#valueHits(phrase);
+    if (!this.column.isList || valueHits.texts.length === 0) return valueHits;
     const key = keyOf(phrase);
     let ofRows = this.#hitsOfRows.get(key);
     if (ofRows === undefined)
-      this.#hitsOfRows.set(key, (ofRows = hitsOfRows(this.column.lists(), hits)));
+      this.#hitsOfRows.set(key, (ofRows = hitsOfRows(this.column.lists(), valueHits)));
     return ofRows;
   }
 
@@ -114,7 +114,7 @@ export class ColumnMatcher {
     return this.count(this.hits(phrase).texts);
   }
 
-  /** Number of rows that have one of these texts. */
+  /** The number of rows that have one of these texts. */
   count(texts: Uint32Array): number {
     if (!this.column.sharesTexts || texts.length === 0) return texts.length;
     const { counts } = this.column.texts();
@@ -141,9 +141,9 @@ export class ColumnMatcher {
   /** Like `hits`, but of single values in lists. */
   #valueHits(phrase: FoldedTerms): Hits {
     const key = keyOf(phrase);
-    let hits = this.#hits.get(key);
-    if (hits === undefined) this.#hits.set(key, (hits = this.#find(phrase)));
-    return hits;
+    let cachedHits = this.#hits.get(key);
+    if (cachedHits === undefined) this.#hits.set(key, (cachedHits = this.#find(phrase)));
+    return cachedHits;
   }
 
   #withAll({ terms }: FoldedTerms): Uint32Array {
@@ -151,22 +151,22 @@ export class ColumnMatcher {
     let found: Uint32Array | undefined;
     for (const term of terms) {
       const { texts } = this.#valueHits({ terms: [term] });
-      found = found === undefined ? texts : intersection(found, texts);
+      found = found === undefined ? texts : commonTexts(found, texts);
       if (found.length === 0) break;
     }
-    if (found === undefined || found.length === 0) return none.texts;
+    if (found === undefined || found.length === 0) return noHits.texts;
     if (!this.column.isList) return found;
-    const times = new Uint32Array(found.length).fill(1);
-    return hitsOfRows(this.column.lists(), { texts: found, times }).texts;
+    const occurrenceCounts = new Uint32Array(found.length).fill(1);
+    return hitsOfRows(this.column.lists(), { texts: found, times: occurrenceCounts }).texts;
   }
 
   /** The values that have a term at a position that passes the test. */
   #textsAt(term: Uint8Array, test: (position: number, text: number) => boolean): Uint32Array {
     const entry = this.entry(term);
-    if (entry === undefined) return none.texts;
-    const hits = this.column.hits(entry);
-    const { starts, list } = this.column.positions(entry, hits);
-    return hits.texts.filter((text, i) => {
+    if (entry === undefined) return noHits.texts;
+    const entryHits = this.column.hits(entry);
+    const { starts, list } = this.column.positions(entry, entryHits);
+    return entryHits.texts.filter((text, i) => {
       for (let at = starts[i]!; at < starts[i + 1]!; at++) if (test(list[at]!, text)) return true;
       return false;
     });
@@ -176,7 +176,7 @@ export class ColumnMatcher {
     const entries: TermEntry[] = [];
     for (const term of terms) {
       const entry = this.entry(term);
-      if (entry === undefined) return none;
+      if (entry === undefined) return noHits;
       entries.push(entry);
     }
     if (entries.length === 1) return this.column.hits(entries[0]!);
@@ -185,30 +185,30 @@ export class ColumnMatcher {
 
   /** The texts in which the terms are consecutive. */
   #consecutive(entries: readonly TermEntry[]): Hits {
-    const known = new Map<TermEntry, PositionedHits>();
+    const knownHits = new Map<TermEntry, PositionedHits>();
     for (const entry of entries) {
-      if (known.has(entry)) continue;
-      const hits = this.column.hits(entry);
-      known.set(entry, { hits, ...this.column.positions(entry, hits) });
+      if (knownHits.has(entry)) continue;
+      const entryHits = this.column.hits(entry);
+      knownHits.set(entry, { hits: entryHits, ...this.column.positions(entry, entryHits) });
     }
-    const positioned = entries.map((entry) => known.get(entry)!);
-    const common = [...known.values()]
+    const positioned = entries.map((entry) => knownHits.get(entry)!);
+    const common = [...knownHits.values()]
       .map(({ hits }) => hits.texts)
       .sort((a, b) => a.length - b.length)
-      .reduce(intersection);
+      .reduce(commonTexts);
     const texts: number[] = [];
-    const times: number[] = [];
+    const occurrenceCounts: number[] = [];
     const at = positioned.map(() => 0);
     for (const text of common) {
       for (const [i, { hits }] of positioned.entries()) {
         while (hits.texts[at[i]!] !== text) at[i]! += 1;
       }
-      const count = occurrences(positioned, at);
+      const count = phraseOccurrences(positioned, at);
       if (count === 0) continue;
       texts.push(text);
-      times.push(count);
+      occurrenceCounts.push(count);
     }
-    return { texts: Uint32Array.from(texts), times: Uint32Array.from(times) };
+    return { texts: Uint32Array.from(texts), times: Uint32Array.from(occurrenceCounts) };
   }
 }
 
@@ -219,7 +219,7 @@ interface PositionedHits {
 }
 
 /** Number of non-overlapping occurrences of the phrase in one text, which is hit `at[i]` of term i. */
-function occurrences(positioned: readonly PositionedHits[], at: readonly number[]): number {
+function phraseOccurrences(positioned: readonly PositionedHits[], at: readonly number[]): number {
   const next = positioned.map(({ starts }, i) => starts[at[i]!]!);
   const [first] = positioned;
   const end = first!.starts[at[0]! + 1]!;
@@ -245,8 +245,8 @@ function keyOf({ terms }: FoldedTerms): string {
 }
 
 /** The intersection of two ascending lists. */
-function intersection(a: Uint32Array, b: Uint32Array): Uint32Array {
-  if (a.length > b.length) return intersection(b, a);
+function commonTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length > b.length) return commonTexts(b, a);
   const out = new Uint32Array(a.length);
   let end = 0;
   let q = 0;
@@ -258,7 +258,7 @@ function intersection(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out.subarray(0, end);
 }
 
-function union(a: Uint32Array, b: Uint32Array): Uint32Array {
+function uniteTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length + b.length);
   let end = 0;
   let p = 0;
@@ -273,7 +273,7 @@ function union(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out.subarray(0, end);
 }
 
-function without(a: Uint32Array, b: Uint32Array): Uint32Array {
+function rowsWithout(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length);
   let end = 0;
   let q = 0;

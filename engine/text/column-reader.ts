@@ -64,7 +64,7 @@ export class ColumnReader {
     return this.summary.isList === true;
   }
 
-  /** Whether a text may be that of several rows; if not, the number of a text is that of its row. */
+  /** Whether several rows may share a text; if not, text i belongs to row i. */
   get sharesTexts(): boolean {
     return this.summary.isShared && !this.isList;
   }
@@ -110,10 +110,10 @@ export class ColumnReader {
   hits({ texts: count, postings: [from, length] }: TermEntry): Hits {
     const bytes = this.#bytes('postings', from, length);
     return this.#checked(() => {
-      const hits = decodePostings(bytes, count);
-      if (count > 0 && hits.texts[count - 1]! >= this.summary.texts)
+      const textHits = decodePostings(bytes, count);
+      if (count > 0 && textHits.texts[count - 1]! >= this.summary.texts)
         throw new Error('a posting names a text that does not exist');
-      return hits;
+      return textHits;
     });
   }
 
@@ -127,15 +127,15 @@ export class ColumnReader {
       this.#checked(() => rankTexts(bytes, 0, 0, entry.texts, lengths, score, ranking));
       return;
     }
-    const known = this.#bounds(entry, bytes, lengths);
-    const { begins, before } = known;
-    let block = nextWanted(known, 0, score, ranking);
+    const entryBounds = this.#bounds(entry, bytes, lengths);
+    const { begins, before } = entryBounds;
+    let block = nextWanted(entryBounds, 0, score, ranking);
     while (block < begins.length) {
       const texts = Math.min(blockTexts, entry.texts - block * blockTexts);
       this.#checked(() =>
         rankTexts(bytes, begins[block]!, before[block]!, texts, lengths, score, ranking),
       );
-      block = nextWanted(known, block + 1, score, ranking);
+      block = nextWanted(entryBounds, block + 1, score, ranking);
     }
   }
 
@@ -192,7 +192,7 @@ export class ColumnReader {
     );
   }
 
-  /** The rows of these texts, ascending. */
+  /** The rows with these texts, ascending. */
   rowsOf(texts: Uint32Array): Uint32Array {
     const { counts, begins } = this.texts();
     if (counts === undefined || begins === undefined) return texts;
@@ -217,8 +217,8 @@ export class ColumnReader {
   }
 
   /**
-   * For shared texts: by row, 1 + the number of its text, or 0 for null. For many texts, a scan of it finds their rows in a tenth of the
-   * time that their lists take.
+   * For shared texts: for each row, 1 + the number of its text, or 0 for null. For many texts, scanning it takes a tenth of the time of their lists
+   * of rows.
    */
   textOfRows(): Uint16Array | Uint32Array {
     return this.#cached(
@@ -228,7 +228,7 @@ export class ColumnReader {
     );
   }
 
-  /** In most columns two bytes per row. */
+  /** Most columns need two bytes per row. */
   #textOfRows(): Uint16Array | Uint32Array {
     const { counts } = this.texts();
     const { rows } = this.#index;
@@ -245,13 +245,13 @@ export class ColumnReader {
     );
   }
 
-  /** What `decode` returns for this key of the column. */
+  /** Returns the result of `decode` for this key of the column, from the cache if possible. */
   #cached<T>(key: string, decode: () => T, sizeOf: (value: T) => number): T {
-    const whole = `${this.#key}${key}`;
-    const known = this.#cache.get(whole) as T | undefined;
-    if (known !== undefined) return known;
+    const wholeKey = `${this.#key}${key}`;
+    const cachedValue = this.#cache.get(wholeKey) as T | undefined;
+    if (cachedValue !== undefined) return cachedValue;
     const value = this.#checked(decode);
-    this.#cache.set(whole, value, sizeOf(value) + entryBytes);
+    this.#cache.set(wholeKey, value, sizeOf(value) + entryBytes);
     return value;
   }
 
@@ -288,7 +288,7 @@ function findIn(
   let postings = postingsAt;
   let positions = positionsAt;
   // Bytes of the wanted term that the previous term starts with. With it terms are compared without being reconstructed.
-  let same = 0;
+  let sameLength = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
     const size = cursor.varint();
@@ -297,11 +297,16 @@ function findIn(
     const rows = cursor.varint();
     const postingBytes = cursor.varint();
     const positionBytes = cursor.varint();
-    if (shared < same) return undefined; // it differs from the previous term in a byte that was equal, so it sorts after the wanted term
-    if (shared === same) {
+    if (shared < sameLength) return undefined; // it differs from the previous term in a byte that was equal, so it sorts after the wanted term
+    if (shared === sameLength) {
       let i = 0;
-      while (i < size && same + i < wanted.length && bytes[suffix + i] === wanted[same + i]) i += 1;
-      if (i === size && same + i === wanted.length) {
+      while (
+        i < size &&
+        sameLength + i < wanted.length &&
+        bytes[suffix + i] === wanted[sameLength + i]
+      )
+        i += 1;
+      if (i === size && sameLength + i === wanted.length) {
         return {
           texts,
           rows,
@@ -309,10 +314,13 @@ function findIn(
           positions: [positions, positionBytes],
         };
       }
-      if (same + i === wanted.length || (i < size && bytes[suffix + i]! > wanted[same + i]!)) {
+      if (
+        sameLength + i === wanted.length ||
+        (i < size && bytes[suffix + i]! > wanted[sameLength + i]!)
+      ) {
         return undefined;
       }
-      same += i;
+      sameLength += i;
     }
     postings += postingBytes;
     positions += positionBytes;

@@ -12,19 +12,19 @@ export type IndexPartName = (typeof partNames)[number];
 
 /** The summary of a column's index: stored as JSON, so its property names are part of the format. */
 export interface ColumnSummary {
-  /** The result of `indexedName`. */
+  /** The name, as returned by `indexedName`. */
   readonly name: string;
-  /** Number of rows with a text. */
+  /** The number of rows with a text. */
   readonly records: number;
   /** Number of texts: of distinct values if rows share texts, else of rows; in lists, else of values. */
   readonly texts: number;
-  /** Whether rows share texts; if not, the number of a text is that of its row or, in lists, that of its value among all. */
+  /** Whether rows share texts; if not, text i belongs to row i or, in lists, to value i. */
   readonly isShared: boolean;
-  /** Only of a column that is or lies in a list, where a row may have several texts. */
+  /** Present for a column in a list, where a row may have several texts. */
   readonly isList?: true;
-  /** Number of tokens in all rows. */
+  /** The number of tokens in all rows. */
   readonly words: number;
-  /** Bytes of each part. */
+  /** The size of each part in bytes. */
   readonly sizes: Readonly<Record<IndexPartName, number>>;
 }
 
@@ -49,7 +49,7 @@ const blockTerms = 64;
  */
 export function writeColumn(name: string, columns: readonly Data[]): WrittenColumn {
   const texts = textsOf(columns);
-  const { dictionary, lengths } = tokenized(texts);
+  const { dictionary, lengths } = tokenizeTexts(texts);
   const byText = texts.isShared ? rowsOf(texts.count, texts.of) : undefined;
   const rowOfText = byText ? undefined : rowNumbers(texts);
   const countRows = byText
@@ -65,7 +65,7 @@ export function writeColumn(name: string, columns: readonly Data[]): WrittenColu
     isShared: byText !== undefined,
     words: total,
   };
-  return written({ name, ...counts }, { ...lists, texts: list, rows });
+  return writtenColumn({ name, ...counts }, { ...lists, texts: list, rows });
 }
 
 /**
@@ -75,7 +75,7 @@ export function writeColumn(name: string, columns: readonly Data[]): WrittenColu
  */
 export function writeLists(name: string, { values, starts, slots }: ListedValues): WrittenColumn {
   const texts = textsOf(values, listsCheckedFrom);
-  const { dictionary, lengths } = tokenized(texts);
+  const { dictionary, lengths } = tokenizeTexts(texts);
   const numbers = slots.map((slot) => texts.of[slot]! - 1);
   const isShared = numbers.length !== texts.count || numbers.some((number, i) => number !== i);
   const lists = writeTerms(dictionary, lengths, rowCounter(texts.count, starts, numbers), undefined); // prettier-ignore
@@ -93,7 +93,7 @@ export function writeLists(name: string, { values, starts, slots }: ListedValues
     }
   }
   const summary = { name, records, texts: texts.count, isShared, isList: true, words } as const;
-  return written(summary, { ...lists, texts: list, rows });
+  return writtenColumn(summary, { ...lists, texts: list, rows });
 }
 
 /**
@@ -128,7 +128,7 @@ function rowCounter(
   };
 }
 
-function tokenized(texts: ColumnTexts): {
+function tokenizeTexts(texts: ColumnTexts): {
   readonly dictionary: TermDictionary;
   readonly lengths: Uint32Array;
 } {
@@ -139,7 +139,7 @@ function tokenized(texts: ColumnTexts): {
   return { dictionary, lengths };
 }
 
-function written(
+function writtenColumn(
   counts: Omit<ColumnSummary, 'sizes'>,
   parts: Readonly<Record<IndexPartName, ByteWriter>>,
 ): WrittenColumn {
@@ -148,7 +148,7 @@ function written(
   return { summary: { ...counts, sizes: sizes as ColumnSummary['sizes'] }, parts: bytes };
 }
 
-/** The rows of each text: those of text i are `rows[starts[i]..starts[i + 1])`. */
+/** The rows of each text: text i has the rows `rows[starts[i]..starts[i + 1])`. */
 interface RowsByText {
   readonly starts: Uint32Array;
   readonly rows: Uint32Array;
@@ -189,7 +189,7 @@ function writeTerms(
   countRows: (text: number, term: number) => number,
   numbers: Uint32Array | undefined,
 ): TermLists {
-  const { texts: textOf, positions: positionOf, first } = occurrences(dictionary, lengths);
+  const { texts: textOf, positions: positionOf, first } = sortedOccurrences(dictionary, lengths);
   const lists = {
     words: new ByteWriter(),
     postings: new ByteWriter(),
@@ -207,7 +207,7 @@ function writeTerms(
     blocks.varint(postings.end - block.postings);
     blocks.varint(positions.end - block.positions);
   };
-  for (const [i, number] of sorted(dictionary).entries()) {
+  for (const [i, number] of sortedTerms(dictionary).entries()) {
     const term = dictionary.term(number);
     if (i % blockTerms === 0) {
       endBlock();
@@ -221,16 +221,16 @@ function writeTerms(
     const to = first[number + 1]!;
     for (let at = first[number]!; at < to;) {
       const text = textOf[at]!;
-      let times = 0;
+      let occurrenceCount = 0;
       let positionBefore = 0;
-      for (; at < to && textOf[at] === text; at++, times++) {
+      for (; at < to && textOf[at] === text; at++, occurrenceCount++) {
         positions.varint(positionOf[at]! - positionBefore);
         positionBefore = positionOf[at]!;
       }
-      const shown = numbers ? numbers[text]! : text;
-      postings.varint(shown - textBefore);
-      postings.varint(times);
-      textBefore = shown;
+      const shownNumber = numbers ? numbers[text]! : text;
+      postings.varint(shownNumber - textBefore);
+      postings.varint(occurrenceCount);
+      textBefore = shownNumber;
       texts += 1;
       rows += countRows(text, number);
     }
@@ -249,8 +249,8 @@ function writeTerms(
   return lists;
 }
 
-/** All occurrences sorted by term, text and position (counting sort): those of term i are `first[i]..first[i + 1])`. */
-function occurrences(
+/** All occurrences, sorted by term, text and position (counting sort); term i has the occurrences `first[i]..first[i + 1])`. */
+function sortedOccurrences(
   dictionary: TermDictionary,
   lengths: Uint32Array,
 ): { readonly texts: Uint32Array; readonly positions: Uint32Array; readonly first: Uint32Array } {
@@ -274,7 +274,7 @@ function occurrences(
 }
 
 /** The numbers of the terms, sorted by their bytes. Most differ in the first six, which are compared as one number. */
-function sorted(dictionary: TermDictionary): Uint32Array {
+function sortedTerms(dictionary: TermDictionary): Uint32Array {
   const keys = new Float64Array(dictionary.count);
   const numbers = new Uint32Array(dictionary.count);
   for (let number = 0; number < dictionary.count; number++) {

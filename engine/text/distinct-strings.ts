@@ -1,10 +1,10 @@
 import type { Data } from 'apache-arrow';
 import { hashOf, Uint32List } from './bytes.js';
 
-/** The texts of a column. */
+/** The distinct texts of a column. */
 export interface ColumnTexts {
   readonly count: number;
-  /** By row: 1 + the number of its text, or 0 for null. */
+  /** For each row, 1 + the number of its text, or 0 for null. */
   readonly of: Uint32Array;
   /** Text i is `bytes[batch[i]]` from `from[i]` to `to[i]`. */
   readonly bytes: readonly Uint8Array[];
@@ -13,7 +13,7 @@ export interface ColumnTexts {
   readonly to: Uint32Array;
 }
 
-/** With a larger share of distinct values, every row gets a text of its own. */
+/** With a larger share of distinct values, every row gets its own text. */
 const maxDistinct = 0.5;
 /** Number of texts from which on that share is checked, where the caller does not say. */
 const checkedFrom = 4096;
@@ -101,8 +101,8 @@ class TextCollector {
   #isSame(number: number, bytes: Uint8Array, from: number, to: number): boolean {
     const first = this.#from.list[number]!;
     if (this.#to.list[number]! - first !== to - from) return false;
-    const others = this.#bytes[this.#batch.list[number]!]!;
-    for (let p = first, q = from; q < to; p++, q++) if (others[p] !== bytes[q]) return false;
+    const otherBytes = this.#bytes[this.#batch.list[number]!]!;
+    for (let p = first, q = from; q < to; p++, q++) if (otherBytes[p] !== bytes[q]) return false;
     return true;
   }
 

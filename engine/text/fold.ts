@@ -39,7 +39,7 @@ function lowerChar(char: string): string {
   return isPairedLater(char.codePointAt(0)!) ? char : char.toLowerCase();
 }
 
-const known = new Map<number, number>();
+const knownFolds = new Map<number, number>();
 
 /**
  * The code point that stands for all code points that differ from this one in letter case alone: simple case folding, as RE2 has it
@@ -47,20 +47,20 @@ const known = new Map<number, number>();
  */
 export function foldCode(code: number): number {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
-  let folded = known.get(code);
-  if (folded === undefined) known.set(code, (folded = found(code)));
-  return folded;
+  let foldedCode = knownFolds.get(code);
+  if (foldedCode === undefined) knownFolds.set(code, (foldedCode = findFold(code)));
+  return foldedCode;
 }
 
 /** Goes through the upper case, which the final and the ordinary sigma share. The dotless i folds to itself. */
-function found(code: number): number {
+function findFold(code: number): number {
   if (code === 0x131 || isPairedLater(code)) return code;
-  const upper = single(String.fromCodePoint(code).toUpperCase(), code);
-  return single(String.fromCodePoint(upper).toLowerCase(), upper);
+  const upper = singleCode(String.fromCodePoint(code).toUpperCase(), code);
+  return singleCode(String.fromCodePoint(upper).toLowerCase(), upper);
 }
 
 /** The only code point of a string; mappings to several code points are not simple ones. */
-function single(text: string, otherwise: number): number {
+function singleCode(text: string, otherwise: number): number {
   const code = text.codePointAt(0)!;
   return text.length === (code > 0xffff ? 2 : 1) ? code : otherwise;
 }

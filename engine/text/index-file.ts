@@ -16,7 +16,7 @@ export interface TextIndex {
   readonly file: IndexedFile;
   /** Number of rows of the segment. */
   readonly rows: number;
-  /** By `indexedName`. */
+  /** The columns by `indexedName`. */
   readonly columns: ReadonlyMap<string, ColumnLocation>;
 }
 
@@ -34,7 +34,7 @@ export function openIndex(file: IndexedFile): TextIndex | undefined {
   if (tail.readUInt32LE(4) !== indexMagic) return undefined;
   const begin = end - indexTailBytes - tail.readUInt32LE(0);
   if (begin < 0) throw damagedIndex(file, 'has a summary longer than the file');
-  return parse(file, file.read(begin, end - indexTailBytes - begin), begin);
+  return parseIndex(file, file.read(begin, end - indexTailBytes - begin), begin);
 }
 
 /** Reads `length` bytes at `from` of one part of a column's index; by default the whole part. */
@@ -62,11 +62,11 @@ export function damagedIndex(
 }
 
 /** Parses the summary, which begins at position `at`; undefined if the index has another version. */
-function parse(file: IndexedFile, text: Uint8Array, at: number): TextIndex | undefined {
+function parseIndex(file: IndexedFile, text: Uint8Array, at: number): TextIndex | undefined {
   try {
     const summary = JSON.parse(Buffer.from(text).toString()) as IndexSummary;
     return summary.version === indexVersion
-      ? located(file, summary, at - summary.bytes)
+      ? locateIndex(file, summary, at - summary.bytes)
       : undefined;
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -74,7 +74,7 @@ function parse(file: IndexedFile, text: Uint8Array, at: number): TextIndex | und
   }
 }
 
-function located(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
+function locateIndex(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
   let at = begin;
   const columns = new Map<string, ColumnLocation>();
   for (const column of summary.columns) {

@@ -23,12 +23,12 @@ export interface IndexSummary {
   readonly columns: readonly ColumnSummary[];
 }
 
-/** Whether a segment with these columns has an index: columns of type `text` have one, in objects and lists, too. */
+/** Whether a segment with these columns has an index: columns of type `text` have one, also in objects and lists. */
 function hasIndex(columns: Columns): boolean {
   return columns.some((column) => column.type === 'text' || hasIndex(membersOf(column)));
 }
 
-/** Whether one of these columns is a text that is or lies in a list. */
+/** Whether one of these columns is a text in a list. */
 export function hasListedTexts(columns: Columns): boolean {
   return columns.some((column) =>
     column.isList ? hasIndex([column]) : hasListedTexts(membersOf(column)),
@@ -56,7 +56,7 @@ export function writeIndex(
   batches: readonly RecordBatch[],
 ): SizedIndex | undefined {
   if (!hasIndex(columns)) return undefined;
-  const written: WrittenColumn[] = [];
+  const writtenColumns: WrittenColumn[] = [];
   const roots = batches.map(({ data }) => data);
   const write = (below: Columns, parents: readonly Data[], above: Columns): void => {
     for (const column of below) {
@@ -64,29 +64,29 @@ export function writeIndex(
       const path = [...above, column];
       if (column.isList) {
         for (const text of textsIn(path))
-          written.push(writeLists(nameOf(text), listedValues(roots, text)));
+          writtenColumns.push(writeLists(nameOf(text), listedValues(roots, text)));
         continue;
       }
       const datas = parents.map((parent) => memberOf(parent, column.physical));
-      if (column.type === 'text') written.push(writeColumn(nameOf(path), datas));
+      if (column.type === 'text') writtenColumns.push(writeColumn(nameOf(path), datas));
       else write(membersOf(column), datas, path);
     }
   };
   write(columns, roots, []);
   const rows = batches.reduce((sum, { numRows }) => sum + numRows, 0);
   return (fileBytes) => {
-    const kept = withinBudget(written, fileBytes);
-    const pieces = kept.flatMap(({ parts }) => parts);
-    const bytes = kept.reduce((sum, column) => sum + sizeOf(column), 0);
-    const summaries = kept.map(({ summary }) => summary);
-    return [...pieces, ending({ version: indexVersion, rows, bytes, columns: summaries })];
+    const keptColumns = withinBudget(writtenColumns, fileBytes);
+    const pieces = keptColumns.flatMap(({ parts }) => parts);
+    const bytes = keptColumns.reduce((sum, column) => sum + sizeOf(column), 0);
+    const summaries = keptColumns.map(({ summary }) => summary);
+    return [...pieces, indexEnding({ version: indexVersion, rows, bytes, columns: summaries })];
   };
 }
 
 /** The indexes of lists take at most this share of the rest of a file, */
 const listShare = 0.1;
 /** unless they are smaller than this: many small segments without an index would make a query slow, and with one they are hardly larger. */
-const smallBytes = 1 << 20;
+const minListIndexBytes = 1 << 20;
 
 /**
  * Leaves out the largest indexes of lists until the others are within the budget. The index of a list of which many records share the
@@ -96,12 +96,12 @@ function withinBudget(
   columns: readonly WrittenColumn[],
   fileBytes: number,
 ): readonly WrittenColumn[] {
-  let left = Math.max(smallBytes, listShare * fileBytes);
+  let budgetLeft = Math.max(minListIndexBytes, listShare * fileBytes);
   const lists = columns.filter(({ summary }) => summary.isList === true);
-  const kept = new Set<WrittenColumn>();
+  const keptColumns = new Set<WrittenColumn>();
   for (const column of lists.toSorted((a, b) => sizeOf(a) - sizeOf(b)))
-    if ((left -= sizeOf(column)) >= 0) kept.add(column);
-  return columns.filter((column) => column.summary.isList !== true || kept.has(column));
+    if ((budgetLeft -= sizeOf(column)) >= 0) keptColumns.add(column);
+  return columns.filter((column) => column.summary.isList !== true || keptColumns.has(column));
 }
 
 function sizeOf({ parts }: WrittenColumn): number {
@@ -126,13 +126,13 @@ function memberOf(parent: Data, name: string): Data {
   if (parent.nullCount === 0) return member;
   const { length, children } = member;
   const nullBitmap = new Uint8Array((length + 7) >> 3);
-  let present = 0;
+  let presentCount = 0;
   for (let i = 0; i < length; i++) {
     if (!parent.getValid(i) || !member.getValid(i)) continue;
     nullBitmap[i >> 3]! |= 1 << (i & 7);
-    present++;
+    presentCount++;
   }
-  const common = { length, nullCount: length - present, nullBitmap };
+  const common = { length, nullCount: length - presentCount, nullBitmap };
   return member.type instanceof Utf8
     ? makeData({
         ...common,
@@ -144,7 +144,7 @@ function memberOf(parent: Data, name: string): Data {
 }
 
 /** The summary, its length and the magic number. */
-function ending(summary: IndexSummary): Uint8Array {
+function indexEnding(summary: IndexSummary): Uint8Array {
   const text = Buffer.from(JSON.stringify(summary));
   const tail = Buffer.alloc(indexTailBytes);
   tail.writeUInt32LE(text.length, 0);

@@ -5,7 +5,7 @@ import type { Columns } from '../core/types.js';
 export interface ListedValues {
   /** The column of each batch, without the structure of lists and objects around it. */
   readonly values: readonly Data[];
-  /** Row r of all batches has the values `slots[starts[r]]` to `slots[starts[r + 1] - 1]`, none of them null. */
+  /** Row r of all batches has the values from `slots[starts[r]]` to `slots[starts[r + 1] - 1]`, none of them null. */
   readonly starts: Uint32Array;
   /** Numbers of values, counted through all batches. */
   readonly slots: Uint32Array;
@@ -44,37 +44,37 @@ function lastLevel(batch: Data, path: Columns): SlotsOfRows {
     const { children } = level.data.type as Struct;
     const at = children.findIndex(({ name }) => name === physical);
     level = withoutNulls({ ...level, data: level.data.children[at]! });
-    if (isList) level = withoutNulls(elements(level));
+    if (isList) level = withoutNulls(elementSlots(level));
   }
   return level;
 }
 
 function withoutNulls({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
   if (data.nullCount === 0) return { data, starts, slots };
-  const kept = new Uint32Array(slots.length);
+  const keptSlots = new Uint32Array(slots.length);
   const begins = new Uint32Array(starts.length);
   let end = 0;
   for (let row = 0; row + 1 < starts.length; row++) {
     for (let at = starts[row]!; at < starts[row + 1]!; at++)
-      if (data.getValid(slots[at]!)) kept[end++] = slots[at]!;
+      if (data.getValid(slots[at]!)) keptSlots[end++] = slots[at]!;
     begins[row + 1] = end;
   }
-  return { data, starts: begins, slots: kept.subarray(0, end) };
+  return { data, starts: begins, slots: keptSlots.subarray(0, end) };
 }
 
-function elements({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
+function elementSlots({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
   const offsets = data.valueOffsets as Int32Array;
   let count = 0;
   for (const slot of slots) count += offsets[slot + 1]! - offsets[slot]!;
-  const own = new Uint32Array(count);
+  const ownTexts = new Uint32Array(count);
   const begins = new Uint32Array(starts.length);
   let end = 0;
   for (let row = 0; row + 1 < starts.length; row++) {
     for (let at = starts[row]!; at < starts[row + 1]!; at++) {
       const slot = slots[at]!;
-      for (let value = offsets[slot]!; value < offsets[slot + 1]!; value++) own[end++] = value;
+      for (let value = offsets[slot]!; value < offsets[slot + 1]!; value++) ownTexts[end++] = value;
     }
     begins[row + 1] = end;
   }
-  return { data: data.children[0]!, starts: begins, slots: own };
+  return { data: data.children[0]!, starts: begins, slots: ownTexts };
 }

@@ -18,22 +18,22 @@ export interface Collector {
   add(text: number, score: number): void;
 }
 
-/** Numbers of tokens, by text: bytes if all of them are small. */
+/** The number of tokens of each text; bytes if all numbers are small. */
 export type TextLengths = Uint8Array | Uint32Array;
 
-/** The texts of a column. */
+/** The texts of a column and their rows. */
 export interface TextTable {
   readonly lengths: TextLengths;
-  /** By text: its number of rows; undefined if every row has a text of its own. */
+  /** For each text, its number of rows; undefined if every row has its own text. */
   readonly counts: Uint32Array | undefined;
-  /** By text: the position of its list of rows; undefined likewise. */
+  /** For each text, the position of its list of rows; undefined if every row has its own text. */
   readonly begins: Uint32Array | undefined;
 }
 
 /** Number of postings in a block, for which `Bounds` holds limits. */
 export const blockTexts = 128;
 
-/** With more occurrences, rounding errors can exceed the difference between the scores of n and n + 1 occurrences. */
+/** With more occurrences than this, rounding errors can exceed the difference between the scores of n and n + 1 occurrences. */
 const maxTimes = 1_000_000;
 
 /** Number of classes of the texts in a block: those with 1, 2, 3, or more occurrences of the term. */
@@ -45,28 +45,28 @@ const kinds = 4;
  * would skip few blocks.
  */
 export interface Bounds {
-  /** By block: its position in the postings. */
+  /** For each block, its position in the postings. */
   readonly begins: Uint32Array;
-  /** By block: the last text before it. */
+  /** For each block, the last text before it. */
   readonly before: Uint32Array;
-  /** By block and class (texts with 1, 2, 3 or more occurrences of the term): the smallest token count of a text. */
+  /** For each block and class (texts with 1, 2, 3 or more occurrences of the term), the smallest token count of a text. */
   readonly fewest: Uint32Array;
-  /** By block: the most occurrences in a text. */
+  /** For each block, the most occurrences in a text. */
   readonly most: Uint32Array;
 }
 
-/** More tokens than any text has: the block has no text of that class. */
-const none = 0xffffffff;
+/** A greater number of tokens than any text has: the block has no text of the class. */
+const noTerm = 0xffffffff;
 
 /** Decodes the postings of a term that `count` texts contain. */
 export function decodePostings(bytes: Uint8Array, count: number): Hits {
   const cursor = new ByteCursor(bytes);
   const texts = new Uint32Array(count);
-  const times = new Uint32Array(count);
+  const frequencies = new Uint32Array(count);
   let text = 0;
   let at = 0;
   for (let i = 0; i < count; i++) {
-    // Most numbers have one byte. Read inline, a million take 3 ms; through the cursor, 15 ms.
+    // Most numbers have one byte. Read inline, a million of them take 3 ms; through the cursor, 15 ms.
     let gap = bytes[at++]!;
     if (!(gap < 0x80)) {
       cursor.at = at - 1;
@@ -81,9 +81,9 @@ export function decodePostings(bytes: Uint8Array, count: number): Hits {
     }
     text += gap;
     texts[i] = text;
-    times[i] = number;
+    frequencies[i] = number;
   }
-  return { texts, times };
+  return { texts, times: frequencies };
 }
 
 /** The limits of the postings of a term that `count` texts contain; `lengths` holds the number of tokens of each text of the column. */
@@ -91,15 +91,15 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths)
   const blocks = Math.ceil(count / blockTexts);
   const begins = new Uint32Array(blocks);
   const before = new Uint32Array(blocks);
-  const fewest = new Uint32Array(blocks * kinds).fill(none);
-  const most = new Uint32Array(blocks);
+  const fewest = new Uint32Array(blocks * kinds).fill(noTerm);
+  const maxFrequencies = new Uint32Array(blocks);
   const cursor = new ByteCursor(bytes);
   let text = 0;
   let at = 0;
   for (let block = 0; block < blocks; block++) {
     begins[block] = at;
     before[block] = text;
-    let times = 1;
+    let frequency = 1;
     const end = Math.min(count, (block + 1) * blockTexts);
     for (let i = block * blockTexts; i < end; i++) {
       let gap = bytes[at++]!;
@@ -116,14 +116,14 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths)
       }
       text += gap;
       if (text >= lengths.length) throw new Error('a posting names a text that does not exist');
-      if (number > times) times = number;
+      if (number > frequency) frequency = number;
       const kind = block * kinds + (number < kinds ? number : kinds) - 1;
       const length = lengths[text]!;
       if (length < fewest[kind]!) fewest[kind] = length;
     }
-    most[block] = times;
+    maxFrequencies[block] = frequency;
   }
-  return { begins, before, fewest, most };
+  return { begins, before, fewest, most: maxFrequencies };
 }
 
 /** The first block from `block` on that may contain a text which the collector wants; the number of blocks if none does. */
@@ -135,12 +135,12 @@ export function nextWanted(
 ): number {
   const { begins, fewest, most } = bounds;
   for (let i = block; i < begins.length; i++) {
-    const times = most[i]!;
-    if (times > maxTimes) return i;
+    const maxFrequency = most[i]!;
+    if (maxFrequency > maxTimes) return i;
     const at = i * kinds;
-    for (let kind = 1; kind <= kinds && kind <= times; kind++) {
+    for (let kind = 1; kind <= kinds && kind <= maxFrequency; kind++) {
       const words = fewest[at + kind - 1]!;
-      if (collector.wants(score(kind < kinds ? kind : times, words))) return i;
+      if (collector.wants(score(kind < kinds ? kind : maxFrequency, words))) return i;
     }
   }
   return begins.length;
@@ -161,8 +161,8 @@ export function rankTexts(
   let text = before;
   for (let i = 0; i < count; i++) {
     text += cursor.varint();
-    const times = cursor.varint();
+    const frequency = cursor.varint();
     if (text >= lengths.length) throw new Error('a posting names a text that does not exist');
-    collector.add(text, score(times, lengths[text]!));
+    collector.add(text, score(frequency, lengths[text]!));
   }
 }

@@ -8,7 +8,7 @@ import { Ranking, scoresByText, type RankedPage, type RankedRow } from './rankin
 export interface RankedPhrase {
   readonly terms: readonly Uint8Array[];
   readonly boost: number;
-  /** How rare the phrase is among all records. */
+  /** The weight of the phrase, by its frequency among all records. */
   readonly weight: Bm25Weight;
 }
 
@@ -22,7 +22,7 @@ export interface TextSearch {
 /** A segment that has texts of the searched field, and its number. */
 export interface SearchedSegment {
   readonly number: number;
-  /** To be asked for after each interruption. */
+  /** Returns the matcher; called again after each interruption. */
   readonly matcher: () => ColumnMatcher;
 }
 
@@ -49,7 +49,7 @@ export function* search(
   let total = 0;
   for (const [number, open] of matchers) {
     const matcher = open();
-    // The postings of lists are those of single values.
+    // In lists, postings belong to single values.
     if (term === undefined || matcher.column.isList) {
       const texts = matcher.texts(query);
       total += matcher.count(texts);

@@ -15,7 +15,7 @@ export function compareRanked(a: RankedRow, b: RankedRow): number {
 
 /** The part of the ranking that is requested. */
 export interface RankedPage {
-  /** Only rows after this one. */
+  /** The row after which the page begins. */
   readonly after: RankedRow | undefined;
   readonly offset: number;
   readonly limit: number;
@@ -24,8 +24,8 @@ export interface RankedPage {
 /** Returns the rows of some texts of a segment, ascending. */
 export type RowsOf = (segment: number, texts: Uint32Array) => Uint32Array;
 
-/** Number of candidates, beyond twice those of the page, at which the ones that cannot be on the page are removed. */
-const surplus = 512;
+/** The number of candidates, beyond twice those of the page, at which candidates that cannot be on the page are removed. */
+const surplusRows = 512;
 
 /**
  * Collects texts with their scores, segment by segment in insertion order, and keeps the candidates for the page. The order is by
@@ -39,12 +39,12 @@ export class Ranking implements Collector {
   #counts: Uint32Array | undefined;
   /** The page is full: texts of later segments must have a higher score than this. */
   #floor = -Infinity;
-  /** The same for further texts of this segment. Differs if rows share texts: a later text may then have an earlier row. */
+  /** The floor for further texts of this segment. It differs if rows share texts: a later text may then have an earlier row. */
   #floorHere = -Infinity;
 
   constructor(page: RankedPage) {
     this.#page = page;
-    this.#limit = 2 * (page.offset + page.limit) + surplus;
+    this.#limit = 2 * (page.offset + page.limit) + surplusRows;
   }
 
   /** Starts a segment; its texts must be added in ascending order. */
@@ -65,14 +65,14 @@ export class Ranking implements Collector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // Some of these rows come after `after`; their number is known only when they are read.
+      // Some of these rows come after `after`; their number is known when they are read.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);
     if (this.#candidates.length > this.#limit) this.#prune();
   }
 
-  /** The rows of the page. Without `rowsOf`, the number of every text is that of its row. */
+  /** The rows of the page. Without `rowsOf`, text i belongs to row i. */
   rows(rowsOf: RowsOf = (_, texts) => texts): readonly RankedRow[] {
     const { after, offset, limit } = this.#page;
     const rows: RankedRow[] = [];
@@ -95,11 +95,11 @@ export class Ranking implements Collector {
   }
 
   #prune(): void {
-    const wanted = this.#page.offset + this.#page.limit;
+    const wantedRows = this.#page.offset + this.#page.limit;
     const remaining = new Candidates(1024);
     let count = 0;
     for (const group of this.#candidates.groups()) {
-      if (count >= wanted) {
+      if (count >= wantedRows) {
         this.#floor = remaining.lastScore;
         break;
       }
@@ -109,7 +109,7 @@ export class Ranking implements Collector {
       count += group.count;
     }
     this.#candidates = remaining;
-    this.#limit = 2 * Math.max(wanted, remaining.length) + surplus;
+    this.#limit = 2 * Math.max(wantedRows, remaining.length) + surplusRows;
     if (this.#counts === undefined) this.#floorHere = this.#floor;
   }
 }
@@ -120,7 +120,7 @@ interface Group {
   readonly segment: number;
   readonly texts: Uint32Array;
   readonly rows: Uint32Array;
-  /** Number of rows of all of them. */
+  /** The number of rows of the group. */
   readonly count: number;
 }
 
@@ -145,10 +145,10 @@ class Candidates {
   push(score: number, segment: number, text: number, rows: number): void {
     const { length } = this;
     if (length === this.#scores.length) {
-      this.#scores = enlarged(this.#scores, new Float64Array(2 * length));
-      this.#segments = enlarged(this.#segments, new Uint32Array(2 * length));
-      this.#texts = enlarged(this.#texts, new Uint32Array(2 * length));
-      this.#rows = enlarged(this.#rows, new Uint32Array(2 * length));
+      this.#scores = enlargeArray(this.#scores, new Float64Array(2 * length));
+      this.#segments = enlargeArray(this.#segments, new Uint32Array(2 * length));
+      this.#texts = enlargeArray(this.#texts, new Uint32Array(2 * length));
+      this.#rows = enlargeArray(this.#rows, new Uint32Array(2 * length));
     }
     this.#scores[length] = score;
     this.#segments[length] = segment;
@@ -157,7 +157,7 @@ class Candidates {
     this.length += 1;
   }
 
-  /** By descending score, then segment; texts ascending. */
+  /** The groups by descending score, then segment; the texts of a group ascend. */
   *groups(): Generator<Group> {
     const [scores, segments, texts, rows] = [this.#scores, this.#segments, this.#texts, this.#rows];
     const order = Uint32Array.from({ length: this.length }, (_, i) => i);
@@ -184,7 +184,7 @@ class Candidates {
   }
 }
 
-function enlarged<T extends Float64Array | Uint32Array>(from: T, into: T): T {
+function enlargeArray<T extends Float64Array | Uint32Array>(from: T, into: T): T {
   into.set(from as never);
   return into;
 }

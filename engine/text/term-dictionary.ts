@@ -2,7 +2,7 @@ import { hashOf, Uint32List } from './bytes.js';
 import { foldCode } from './fold.js';
 import { isSeparator } from './tokenizer.js';
 
-/** For each ASCII code its folded code; 0 for separators. */
+/** For each ASCII code, its folded code; 0 for separators. */
 const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
   isSeparator(code) ? 0 : foldCode(code),
 );
@@ -12,7 +12,7 @@ const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
  * numbers of all tokens of all texts, in the order in which they were added.
  */
 export class TermDictionary {
-  /** Number of terms. */
+  /** The number of terms. */
   count = 0;
   readonly tokens = new Uint32List(1 << 14);
   #arena = new Uint8Array(1 << 16);
@@ -33,14 +33,14 @@ export class TermDictionary {
       const byte = bytes[at]!;
       if (byte < 0x80) {
         at += 1;
-        const folded = ascii[byte]!;
-        if (folded !== 0) arena[end++] = folded;
+        const foldedByte = ascii[byte]!;
+        if (foldedByte !== 0) arena[end++] = foldedByte;
         else if (end > start) end = start = this.#addToken(start, end);
         continue;
       }
       const code = codeAt(bytes, at);
       at += code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-      if (!isSeparator(code)) end = encode(arena, end, foldCode(code));
+      if (!isSeparator(code)) end = encodeUtf8(arena, end, foldCode(code));
       else if (end > start) end = start = this.#addToken(start, end);
     }
     if (end > start) this.#addToken(start, end);
@@ -90,9 +90,9 @@ export class TermDictionary {
 
   #reserve(size: number): void {
     if (this.#end + size <= this.#arena.length) return;
-    const wider = new Uint8Array(Math.max(this.#arena.length * 2, this.#end + size));
-    wider.set(this.#arena.subarray(0, this.#end));
-    this.#arena = wider;
+    const widerArena = new Uint8Array(Math.max(this.#arena.length * 2, this.#end + size));
+    widerArena.set(this.#arena.subarray(0, this.#end));
+    this.#arena = widerArena;
   }
 
   #grow(): void {
@@ -112,13 +112,13 @@ function codeAt(bytes: Uint8Array, at: number): number {
   const first = bytes[at]!;
   const second = bytes[at + 1]! & 0x3f;
   if (first < 0xe0) return ((first & 0x1f) << 6) | second;
-  const third = bytes[at + 2]! & 0x3f;
-  if (first < 0xf0) return ((first & 0x0f) << 12) | (second << 6) | third;
-  return ((first & 0x07) << 18) | (second << 12) | (third << 6) | (bytes[at + 3]! & 0x3f);
+  const thirdBits = bytes[at + 2]! & 0x3f;
+  if (first < 0xf0) return ((first & 0x0f) << 12) | (second << 6) | thirdBits;
+  return ((first & 0x07) << 18) | (second << 12) | (thirdBits << 6) | (bytes[at + 3]! & 0x3f);
 }
 
 /** Appends a code point in UTF-8; returns the new end. */
-function encode(into: Uint8Array, end: number, code: number): number {
+function encodeUtf8(into: Uint8Array, end: number, code: number): number {
   if (code < 0x80) {
     into[end] = code;
     return end + 1;

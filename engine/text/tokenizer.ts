@@ -37,10 +37,10 @@ const ranges: readonly (readonly [number, number])[] = [
  * condition, and 1 ms for the ranges.
  */
 export const separators = ranges
-  .map(([from, to]) => (from === to ? escaped(from) : `${escaped(from)}-${escaped(to)}`))
+  .map(([from, to]) => (from === to ? escapeCode(from) : `${escapeCode(from)}-${escapeCode(to)}`))
   .join('');
 
-function escaped(code: number): string {
+function escapeCode(code: number): string {
   return `\\x{${code.toString(16)}}`;
 }
 

@@ -6,7 +6,7 @@ import type { Hits } from './postings.js';
 export interface ValueLists {
   /** Row r has the values `starts[r]` to `starts[r + 1]`. */
   readonly starts: Uint32Array;
-  /** The text of each value; undefined if the number of a text is that of its value. */
+  /** The text of each value; undefined if value i has text i. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
   /** Number of tokens of each text. */
   readonly lengths: Uint32Array;
@@ -26,7 +26,7 @@ export function decodeLists(
   const numbers = new (count <= 0x10000 ? Uint16Array : Uint32Array)(isShared ? rows.length : 0); // no value takes less than a byte
   const cursor = new ByteCursor(rows);
   let [end, at] = [0, 0];
-  // Most numbers have one byte, and are read in a third of the time without a call.
+  // Most numbers have one byte, and are read inline in a third of the time.
   const next = (): number => {
     cursor.at = at - 1;
     const number = cursor.varint();
@@ -52,7 +52,7 @@ export function decodeLists(
   return { starts, textOf: undefined, lengths };
 }
 
-/** Number of tokens of each row. */
+/** The number of tokens of each row. */
 export function tokensOfRows({ starts, textOf, lengths }: ValueLists): Uint32Array {
   const tokens = new Uint32Array(starts.length - 1);
   for (let row = 0, at = 0; row < tokens.length; row++) {
@@ -65,7 +65,7 @@ export function tokensOfRows({ starts, textOf, lengths }: ValueLists): Uint32Arr
   return tokens;
 }
 
-/** The rows that have one of these texts, as hits whose texts are the rows; the occurrences in all values of a row are added up. */
+/** The rows that have one of these texts, as hits whose texts are the rows; occurrences in several values of a row are added up. */
 export function hitsOfRows({ starts, textOf, lengths }: ValueLists, { texts, times }: Hits): Hits {
   const rows = starts.length - 1;
   const found = new Uint32Array(Math.min(rows, textOf ? rows : texts.length));
@@ -74,8 +74,8 @@ export function hitsOfRows({ starts, textOf, lengths }: ValueLists, { texts, tim
   if (textOf === undefined) {
     let row = -1;
     for (let i = 0; i < texts.length; i++) {
-      const own = rowOf(starts, texts[i]!, row);
-      if (own !== row) found[end++] = row = own;
+      const ownRow = rowOf(starts, texts[i]!, row);
+      if (ownRow !== row) found[end++] = row = ownRow;
       sums[end - 1]! += times[i]!;
     }
   } else {

@@ -4,7 +4,7 @@ export type BedFormat = 'bed' | 'bedGraph' | 'narrowPeak' | 'broadPeak' | 'gappe
 /** How the text of a field is read. */
 export const enum Reading {
   Text,
-  /** A whole number from 0 on. */
+  /** A non-negative integer. */
   Position,
   WholeNumber,
   Number,
@@ -20,19 +20,19 @@ export interface BedField {
   readonly reading: Reading;
 }
 
-const place: readonly BedField[] = [
+const placeFields: readonly BedField[] = [
   { name: 'chrom', reading: Reading.Text },
   { name: 'chromStart', reading: Reading.Position },
   { name: 'chromEnd', reading: Reading.Position },
 ];
-const six: readonly BedField[] = [
-  ...place,
+const sixFields: readonly BedField[] = [
+  ...placeFields,
   { name: 'name', reading: Reading.Text },
   { name: 'score', reading: Reading.Number },
   { name: 'strand', reading: Reading.Strand },
 ];
-const twelve: readonly BedField[] = [
-  ...six,
+const twelveFields: readonly BedField[] = [
+  ...sixFields,
   { name: 'thickStart', reading: Reading.Position },
   { name: 'thickEnd', reading: Reading.Position },
   { name: 'itemRgb', reading: Reading.Color },
@@ -48,14 +48,14 @@ const signal: readonly BedField[] = [
 
 /** The fields of each format, in the order of the line; later ones have no names. */
 export const bedFields: Readonly<Record<BedFormat, readonly BedField[]>> = {
-  bed: twelve,
-  bedGraph: [...place, { name: 'dataValue', reading: Reading.Number }],
-  narrowPeak: [...six, ...signal, { name: 'peak', reading: Reading.WholeNumber }],
-  broadPeak: [...six, ...signal],
-  gappedPeak: [...twelve, ...signal],
+  bed: twelveFields,
+  bedGraph: [...placeFields, { name: 'dataValue', reading: Reading.Number }],
+  narrowPeak: [...sixFields, ...signal, { name: 'peak', reading: Reading.WholeNumber }],
+  broadPeak: [...sixFields, ...signal],
+  gappedPeak: [...twelveFields, ...signal],
 };
 
-/** The extensions of file names, in small letters, and the format that each of them says. */
+/** The format of each file name extension, in lower case. */
 export const bedExtensions: ReadonlyMap<string, BedFormat | null> = new Map([
   ['bed', null],
   ['bedgraph', 'bedGraph'],

@@ -10,7 +10,7 @@ export interface BedParams {
   readonly build: GenomeBuild | undefined;
 }
 
-/** What every thread needs to know of the file. */
+/** The properties of a file that every thread needs. */
 export interface BedHeader {
   readonly build: GenomeBuild | null;
   readonly format: BedFormat;
@@ -65,8 +65,8 @@ export function startsLikeBed(start: string): boolean {
 }
 
 function namedBuild(lines: readonly string[]): GenomeBuild | undefined {
-  const named = new Set(lines.flatMap(buildsNamed));
-  return named.size === 1 ? [...named][0] : undefined;
+  const buildNames = new Set(lines.flatMap(buildsNamed));
+  return buildNames.size === 1 ? [...buildNames][0] : undefined;
 }
 
 /** The lines before the first feature, and the features. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { PhysicalNames } from '../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
@@ -67,7 +67,7 @@ export class BedParser {
     this.#coordinates =
       build &&
       new Coordinates(
-        this.#columnOf(overlaid(coordinatesColumn, this.#existing.get('genomic_coordinates'))),
+        this.#columnOf(overlayColumn(coordinatesColumn, this.#existing.get('genomic_coordinates'))),
         build,
       );
   }
@@ -83,7 +83,7 @@ export class BedParser {
         this.#bytes = chunk;
         this.#line(at, end, false);
       } else {
-        // Invalid bytes become U+FFFD.
+        // Invalid bytes are replaced by U+FFFD.
         this.#bytes = encoder.encode(decoder.decode(chunk.subarray(at, end)));
         this.#line(0, this.#bytes.length, true);
       }
@@ -122,8 +122,8 @@ export class BedParser {
       const start = at;
       while (at < to && bytes[at] !== separator) at++;
       if (count === this.#from.length) {
-        this.#from = doubled(this.#from);
-        this.#to = doubled(this.#to);
+        this.#from = doubleList(this.#from);
+        this.#to = doubleList(this.#to);
       }
       this.#from[count] = start;
       this.#to[count++] = at;
@@ -315,9 +315,9 @@ export class BedParser {
         reading: Reading.Text,
       };
       const [type, isList] = [types[reading], reading === Reading.Positions];
-      const existing = this.#existing.get(name);
-      const physical = existing?.physical ?? this.#physicalNames.add(name);
-      const column = overlaid({ name, physical, type, isList }, existing);
+      const existingColumn = this.#existing.get(name);
+      const physical = existingColumn?.physical ?? this.#physicalNames.add(name);
+      const column = overlayColumn({ name, physical, type, isList }, existingColumn);
       this.#columns.push(this.#columnOf(column));
       this.#out.add(name, this.#columns[i]!);
     }
@@ -347,7 +347,7 @@ function startsWith(bytes: Uint8Array, from: number, to: number, word: Uint8Arra
   return end === to || bytes[end] === 32 || bytes[end] === 9;
 }
 
-function doubled(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+function doubleList(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const bigger = new Int32Array(list.length * 2);
   bigger.set(list);
   return bigger;

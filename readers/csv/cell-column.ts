@@ -2,14 +2,14 @@ import type { Data } from 'apache-arrow';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { acquire, grown, release } from '../../engine/core/buffers.js';
+import { acquire, growBuffer, release } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
 import { floatAt } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Report } from '../reader.js';
 import { nullIsStored, Odd } from './null-texts.js';
 
-/** What a column of cells is made from; `isText`: its cells are texts whatever they look like. */
+/** The properties of a column of cells; `isText` makes all cells texts. */
 export interface CellColumnOptions {
   readonly name: string;
   readonly physical: string;
@@ -18,24 +18,24 @@ export interface CellColumnOptions {
 }
 
 /**
- * A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. Whole numbers
- * become longs if doubles cannot hold all of them.
+ * A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. Integers become longs
+ * if doubles cannot hold all of them.
  */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
   /** A cell was not a number. Cells of rejected rows count, so that the type does not depend on how the file is split. */
   isText: boolean;
-  /** Whether all numbers are whole, as they are written and within 64 bits, and whether doubles hold all of them; set at the end. */
+  /** Whether all numbers are written as integers of 64 bits, and whether doubles hold all of them; set at the end. */
   isWhole = false;
   isExact = true;
   /** A cell is longer than a string may be. */
   hasLongText = false;
-  /** The cells are to be stored as lists of one, in a second pass. */
+  /** Whether the cells are to be stored as lists of one element, in a second pass. */
   readonly isList: boolean;
-  /** Where the cell of each number begins: if a later cell is not a number, the text of the earlier ones is needed. */
+  /** The start of each number's cell: if a later cell is not a number, the texts of the earlier ones are needed. */
   #cellStarts: Int32Array | null = null;
   readonly #physical: string;
-  /** The rows whose cells are texts that are null among numbers, and where these cells begin. */
+  /** The rows with texts that are null among numbers, and the starts of these cells. */
   #missingRows: Int32Array | null = null;
   #missingStarts: Int32Array | null = null;
   missingCount = 0;
@@ -69,7 +69,7 @@ export class CellColumn extends ColumnBuilder {
   /** The starts of the cells by row, with room for `rows` rows. */
   cellStarts(rows: number): Int32Array {
     const starts = (this.#cellStarts ??= acquire(Int32Array, Math.max(1024, rows)));
-    if (starts.length < rows) this.#cellStarts = grown(starts, rows);
+    if (starts.length < rows) this.#cellStarts = growBuffer(starts, rows);
     return this.#cellStarts!;
   }
 
@@ -78,8 +78,8 @@ export class CellColumn extends ColumnBuilder {
     const rows = (this.#missingRows ??= acquire(Int32Array, 256));
     const starts = (this.#missingStarts ??= acquire(Int32Array, 256));
     const i = this.missingCount++;
-    if (i >= rows.length) this.#missingRows = grown(rows, i + 1);
-    if (i >= starts.length) this.#missingStarts = grown(starts, i + 1);
+    if (i >= rows.length) this.#missingRows = growBuffer(rows, i + 1);
+    if (i >= starts.length) this.#missingStarts = growBuffer(starts, i + 1);
     this.#missingRows![i] = row;
     this.#missingStarts![i] = start;
   }

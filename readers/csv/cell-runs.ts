@@ -78,7 +78,7 @@ export function noteCellStarts(
   const quoteByte = quote === '' ? -1 : quote.charCodeAt(0);
   for (let i = 0; i < count; i++) {
     const start = from[first + i]!;
-    // Before an unquoted cell there is a delimiter or a line end, if anything.
+    // An unquoted cell is preceded by a delimiter or a line end, if it is not the first.
     starts[row + i] = base + start - (bytes[start - 1] === quoteByte ? 1 : 0);
   }
 }

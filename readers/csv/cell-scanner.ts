@@ -44,7 +44,7 @@ export class CellScanner {
   /** Scans the cell that begins at `at`; returns the position of the delimiter or line end after it. */
   cell(at: number): number {
     const { bytes } = this;
-    if (bytes[at] === this.#quoteByte && matches(bytes, at, this.#quote)) {
+    if (bytes[at] === this.#quoteByte && matchesBytes(bytes, at, this.#quote)) {
       return this.#quoted(at + this.#quote.length);
     }
     const end = this.#plainEnd(at);
@@ -71,7 +71,7 @@ export class CellScanner {
 
   isComment(at: number): boolean {
     const comment = this.#comment;
-    return comment.length > 0 && matches(this.bytes, at, comment);
+    return comment.length > 0 && matchesBytes(this.bytes, at, comment);
   }
 
   /** The position of the first line end from `at` on, whether quoted or not. */
@@ -94,7 +94,7 @@ export class CellScanner {
     for (;;) {
       while (stops[bytes[end]!] === 0) end++;
       if (delimiter.length === 1 || bytes[end] !== this.delimiterByte) return end;
-      if (matches(bytes, end, delimiter)) return end;
+      if (matchesBytes(bytes, end, delimiter)) return end;
       end++;
     }
   }
@@ -108,8 +108,8 @@ export class CellScanner {
     let at = start;
     for (; at < bytes.length; at++) {
       const c = bytes[at]!;
-      if (c === this.#quoteByte && matches(bytes, at, quote)) {
-        if (!matches(bytes, at + quote.length, quote)) break;
+      if (c === this.#quoteByte && matchesBytes(bytes, at, quote)) {
+        if (!matchesBytes(bytes, at + quote.length, quote)) break;
         hasDoubled = true;
         at += 2 * quote.length - 1;
       } else if (c === 10 || (c === 13 && bytes[at + 1] !== 10)) this.line++;
@@ -135,7 +135,7 @@ export class CellScanner {
     let length = 0;
     for (let at = start; at < close; at++) {
       copy[length++] = bytes[at]!;
-      if (bytes[at] !== this.#quoteByte || !matches(bytes, at, quote)) continue;
+      if (bytes[at] !== this.#quoteByte || !matchesBytes(bytes, at, quote)) continue;
       for (let i = 1; i < quote.length; i++) copy[length++] = quote[i]!;
       at += 2 * quote.length - 1;
     }
@@ -147,20 +147,20 @@ export class CellScanner {
 }
 
 /** Whether `bytes` contains `wanted` at `at`. */
-export function matches(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+export function matchesBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
   return true;
 }
 
 function withLineEnd(text: Uint8Array): Uint8Array {
   const last = text.at(-1);
-  // A Buffer has another hidden class than a Uint8Array: with only one of them the loops stay monomorphic.
+  // A Buffer has another hidden class than a Uint8Array: with only one class the loops stay monomorphic.
   if (last === undefined || last === 10 || last === 13)
     return new Uint8Array(text.buffer, text.byteOffset, text.length);
-  const ended = new Uint8Array(text.length + 1);
-  ended.set(text);
-  ended[text.length] = 10;
-  return ended;
+  const paddedText = new Uint8Array(text.length + 1);
+  paddedText.set(text);
+  paddedText[text.length] = 10;
+  return paddedText;
 }
 
 const encoder = new TextEncoder();

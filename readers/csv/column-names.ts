@@ -7,14 +7,14 @@ export function uniqueNames(
   others: ReadonlySet<string | null | undefined> = new Set(),
 ): (string | null)[] {
   const all = new Set(names);
-  const taken = new Set<string | null | undefined>(others);
+  const takenNames = new Set<string | null | undefined>(others);
   return names.map((name, i) => {
     if (name === null) return null;
-    const wanted = name === '' ? `column_${i}` : name;
-    let free = wanted;
-    for (let n = 2; taken.has(free) || (free !== name && all.has(free)); n++)
-      free = `${wanted}_${n}`;
-    taken.add(free);
+    const wantedName = name === '' ? `column_${i}` : name;
+    let free = wantedName;
+    for (let n = 2; takenNames.has(free) || (free !== name && all.has(free)); n++)
+      free = `${wantedName}_${n}`;
+    takenNames.add(free);
     return free;
   });
 }

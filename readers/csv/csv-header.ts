@@ -19,14 +19,14 @@ export interface CsvHeader {
   readonly columns: readonly (CsvColumn | null)[];
   /** Lines before the first record. */
   readonly bodyLine: number;
-  /** For a MAF file whose genome build is known. */
+  /** For a MAF file with a known genome build, its header. */
   readonly maf: MafHeader | null;
 }
 
 /** A column of the file. */
 export interface CsvColumn {
   readonly name: string;
-  /** One of the first rows has a cell that is text, or the column holds chromosomes: it is a string in every chunk. */
+  /** Whether one of the first rows has a text in the column, or the column holds chromosomes: it is then a string in every chunk. */
   readonly holdsText: boolean;
 }
 
@@ -36,7 +36,7 @@ export const neverClosed = 'a quote that is opened here is never closed';
 /** The message about a quote that is closed too late. */
 export const quoteTooLong = `a quote that is opened here is not closed within ${byteSize(budgets.textBytes)}, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`;
 
-/** What to do about a file with too many columns. */
+/** Advice for a file with too many columns. */
 export const fewerColumns =
   'split them over several files, or leave some out with reader_params.skipcols';
 
@@ -72,7 +72,7 @@ interface HeaderRow {
   readonly linesBefore: number;
   /** The line of an unclosed quote; 0 for none. */
   readonly openedOnLine: number;
-  /** A cell is not UTF-8. */
+  /** Whether a cell is invalid UTF-8. */
   readonly isDecoded?: boolean;
 }
 
@@ -100,7 +100,7 @@ class HeaderRows {
     const { header, names } = this.#params;
     const headerRow = header === 'infer' ? (names === null ? 0 : null) : header;
     const rows = this.#rows();
-    let named: HeaderRow | undefined;
+    let namedRow: HeaderRow | undefined;
     const rowsToHeader = headerRow === null ? 0 : headerRow + 1;
     for (let i = 0; i < rowsToHeader; i++) {
       const { value, done } = rows.next();
@@ -110,40 +110,40 @@ class HeaderRows {
       }
       if (value.openedOnLine > 0)
         throw new InputError({ file: this.#name, line: value.openedOnLine }, neverClosed);
-      named = value;
+      namedRow = value;
     }
     const sample: HeaderRow[] = [];
     for (const row of rows) if (sample.push(row) === sampledRows) break;
-    if (header === 'infer' && named !== undefined && this.#isNamedByComment(named, sample)) {
-      sample.unshift(named);
-      named = this.#lastComment!;
+    if (header === 'infer' && namedRow !== undefined && this.#isNamedByComment(namedRow, sample)) {
+      sample.unshift(namedRow);
+      namedRow = this.#lastComment!;
     }
-    const first = sample[0] ?? named;
+    const first = sample[0] ?? namedRow;
     if (sample.length === 0 && !this.#isWhole) return undefined;
     if (first === undefined) return this.#empty();
-    const columns = this.#columns(named, first, sample);
+    const columns = this.#columns(namedRow, first, sample);
     const maf = this.#maf(columns, sample);
-    const made = maf === null ? [] : [maf.header.variant];
-    if (maf?.header.hasCoordinates) made.unshift('genomic_coordinates');
+    const madeColumns = maf === null ? [] : [maf.header.variant];
+    if (maf?.header.hasCoordinates) madeColumns.unshift('genomic_coordinates');
     return {
       header: {
         columns,
-        bodyLine: named?.linesBefore ?? 0,
+        bodyLine: namedRow?.linesBefore ?? 0,
         delimiter: this.#params.delimiter,
         maf: maf?.header ?? null,
       },
-      bodyOffset: named?.next ?? 0,
-      bodyLine: named?.linesBefore ?? 0,
+      bodyOffset: namedRow?.next ?? 0,
+      bodyLine: namedRow?.linesBefore ?? 0,
       fields: columns
         .filter((column) => column !== null && !reservedNames.includes(column.name))
         .map((column) => column!.name)
-        .concat(made)
+        .concat(madeColumns)
         .map((name, ordering) => {
           const isVariant = name === maf?.header.variant;
           return { name, path: [name], ordering, ...(isVariant && { entityType: 'variant' }) };
         }),
       genomeBuild: maf?.build ?? null,
-      warnings: [...this.#warnings(named, columns), ...(maf?.warnings ?? [])],
+      warnings: [...this.#warnings(namedRow, columns), ...(maf?.warnings ?? [])],
       reserved: columns.flatMap((column) =>
         column !== null && reservedNames.includes(column.name) ? [column.name] : [],
       ),
@@ -195,14 +195,14 @@ class HeaderRows {
     const named0 =
       names ??
       named?.cells.map((name, i) => (i === 0 && named === this.#lastComment ? name.trim() : name));
-    const wanted = withSurplus(named0 ?? first.cells.map(() => ''), sample);
-    if (wanted.length > budgets.columnsPerImport)
+    const wantedNames = withSurplus(named0 ?? first.cells.map(() => ''), sample);
+    if (wantedNames.length > budgets.columnsPerImport)
       throw new AppError(
         'budget',
-        `${this.#name}: the file has ${wanted.length} columns, and ${budgets.columnsPerImport} are the most that an import may have: ${fewerColumns}`,
+        `${this.#name}: the file has ${wantedNames.length} columns, and ${budgets.columnsPerImport} are the most that an import may have: ${fewerColumns}`,
       );
     const skipped = new Set(skippedColumns);
-    const free = uniqueNames(wanted.map((name, i) => (skipped.has(i) ? null : name)));
+    const free = uniqueNames(wantedNames.map((name, i) => (skipped.has(i) ? null : name)));
     if (free.every((name) => name === null))
       throw invalid('reader_params', `skipcols: none of the ${free.length} columns is left`);
     const isText = (cell: string) => {
@@ -342,8 +342,8 @@ function isNumber(cell: string): boolean {
 
 /** Names that are empty for the cells that all sampled rows have beyond the names. */
 function withSurplus(names: readonly string[], sample: readonly HeaderRow[]): readonly string[] {
-  const filled = sample.map(({ cells }) => cells.length - [...cells].reverse().findIndex((cell) => cell !== '')); // prettier-ignore
-  const width = Math.max(names.length, ...filled.filter((cells) => cells >= 0));
+  const filledCells = sample.map(({ cells }) => cells.length - [...cells].reverse().findIndex((cell) => cell !== '')); // prettier-ignore
+  const width = Math.max(names.length, ...filledCells.filter((cells) => cells >= 0));
   const isRegular = sample.length > 0 && sample.every(({ cells }) => cells.length >= width);
   return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
 }

@@ -53,35 +53,35 @@ export const csvParameters = {
   known_sources: 'false: a MAF file is read like any other, without genomic_coordinates and variant.',
 }; // prettier-ignore
 
-/** Parses `reader_params`; `usualDelimiter` is that of the format. Throws `invalid('reader_params', …)`. */
+/** Parses `reader_params`; `usualDelimiter` is the delimiter of the format. Throws `invalid('reader_params', …)`. */
 export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams {
   const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
-    delimiter: isGiven ? character(input, 'delimiter', usualDelimiter) : null,
+    delimiter: isGiven ? readCharacter(input, 'delimiter', usualDelimiter) : null,
     usualDelimiter,
-    quote: input['quotechar'] === '' ? '' : character(input, 'quotechar', '"'),
+    quote: input['quotechar'] === '' ? '' : readCharacter(input, 'quotechar', '"'),
     header: headerRow(input['header']),
     names: columnNames(input),
-    comment: comment(input['comment']),
+    comment: readComment(input['comment']),
     mayNameColumns: (input['comment'] ?? null) === null,
-    skippedLines: numbers(input, 'skiprows'),
-    skippedColumns: numbers(input, 'skipcols'),
+    skippedLines: readNumbers(input, 'skiprows'),
+    skippedColumns: readNumbers(input, 'skipcols'),
     encoding: declaredEncoding(input),
-    nullTexts: texts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
+    nullTexts: readTexts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
     build: buildParam(input['genome_build']),
     usesKnownSources: knownSources(input['known_sources']),
   };
   if ((params.delimiter ?? usualDelimiter) === params.quote)
-    throw wrong('delimiter', 'must differ from quotechar', params.quote);
+    throw wrongParam('delimiter', 'must differ from quotechar', params.quote);
   return params;
 }
 
-function character(input: JsonObject, name: string, fallback: string): string {
+function readCharacter(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'string' || [...value].length !== 1 || !value.isWellFormed())
-    throw wrong(name, 'expected one character', value);
-  if (/[\r\n]/.test(value)) throw wrong(name, 'must not be a line end', value);
+    throw wrongParam(name, 'expected one character', value);
+  if (/[\r\n]/.test(value)) throw wrongParam(name, 'must not be a line end', value);
   return value;
 }
 
@@ -94,12 +94,13 @@ function headerRow(value: unknown): CsvParams['header'] {
   if (text === 'none') return null;
   const row = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   if (typeof row === 'number' && Number.isSafeInteger(row) && row >= 0) return row;
-  throw wrong('header', 'expected a row number from 0, "infer" or null', value);
+  throw wrongParam('header', 'expected a row number from 0, "infer" or null', value);
 }
 
 function knownSources(value: unknown): boolean {
   const isUsed = value ?? true;
-  if (typeof isUsed !== 'boolean') throw wrong('known_sources', 'expected true or false', value);
+  if (typeof isUsed !== 'boolean')
+    throw wrongParam('known_sources', 'expected true or false', value);
   return isUsed;
 }
 
@@ -112,38 +113,38 @@ export function declaredEncoding(input: JsonObject): DeclaredEncoding {
   if (/^(?:latin-?1|iso-8859-1|windows-1252|cp1252)$/.test(name)) return 'latin-1';
   const utf16 = /^utf-?16(?:-?(le|be))?$/.exec(name);
   if (utf16 !== null) return utf16[1] === undefined ? 'utf-16' : `utf-16${utf16[1] as 'le' | 'be'}`;
-  throw wrong('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
+  throw wrongParam('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
 }
 
-function texts(input: JsonObject, name: string): readonly string[] | null {
+function readTexts(input: JsonObject, name: string): readonly string[] | null {
   const value = input[name] ?? null;
   if (value === null) return null;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
-    throw wrong(name, 'expected a list of strings', value);
+    throw wrongParam(name, 'expected a list of strings', value);
   return value;
 }
 
 function columnNames(input: JsonObject): readonly string[] | null {
-  const names = texts(input, 'headercols');
+  const names = readTexts(input, 'headercols');
   return names?.length === 0 ? null : names;
 }
 
-function comment(value: unknown): string {
+function readComment(value: unknown): string {
   if (value === undefined || value === null) return '#';
   if (typeof value !== 'string' || /[\r\n]/.test(value))
-    throw wrong('comment', 'expected the text that comment lines begin with', value);
+    throw wrongParam('comment', 'expected the text that comment lines begin with', value);
   return value;
 }
 
-function numbers(input: JsonObject, name: string): readonly number[] {
+function readNumbers(input: JsonObject, name: string): readonly number[] {
   const value = input[name] ?? [];
   const isFine = (one: unknown): boolean => Number.isSafeInteger(one) && Number(one) >= 0;
   if (!Array.isArray(value) || !value.every(isFine))
-    throw wrong(name, 'expected a list of numbers from 0', value);
+    throw wrongParam(name, 'expected a list of numbers from 0', value);
   return [...new Set(value as number[])].sort((a, b) => a - b);
 }
 
-function wrong(name: string, what: string, value: unknown): Error {
+function wrongParam(name: string, what: string, value: unknown): Error {
   const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
   return invalid('reader_params', `${name}: ${what}, found ${found}`);
 }

@@ -4,7 +4,7 @@ import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-buil
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { becomesText } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
-import { hasOpenType, overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { hasOpenType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -32,10 +32,10 @@ export class CsvParser extends CellScanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  // By index of the cell in its row: a column of inferred type, a column of the dataset, or neither for a cell that is not read.
+  // For each cell of a row: a column of inferred type, a column of the dataset, or neither if it is not read.
   readonly #inferred: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
-  /** Those of the dataset's columns that hold numbers. */
+  /** The dataset's columns of numbers. */
   readonly #declaredNumbers = new Map<ValueColumn, Column>();
   readonly #existing: ReadonlyMap<string, Column>;
   readonly #physicalNames: PhysicalNames;
@@ -76,25 +76,25 @@ export class CsvParser extends CellScanner {
 
   /** Adds a column that is made from several cells. */
   #addMade(made: Column): ValueColumn {
-    const known = this.#existing.get(made.name);
-    const physical = known?.physical ?? this.#physicalNames.add(made.name);
-    return this.#add(overlaid({ ...made, physical }, known));
+    const knownColumn = this.#existing.get(made.name);
+    const physical = knownColumn?.physical ?? this.#physicalNames.add(made.name);
+    return this.#add(overlayColumn({ ...made, physical }, knownColumn));
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
-    const known = this.#existing.get(name);
-    if (!hasOpenType(known)) {
+    const knownColumn = this.#existing.get(name);
+    if (!hasOpenType(knownColumn)) {
       // A cell is one value, whatever is left open.
-      this.#declare(k, overlaid({ ...known, isList: false }, known));
+      this.#declare(k, overlayColumn({ ...knownColumn, isList: false }, knownColumn));
       return;
     }
-    const isList = known?.open === 'type' && known.isList;
-    const physical = known?.physical ?? this.#physicalNames.add(name);
+    const isList = knownColumn?.open === 'type' && knownColumn.isList;
+    const physical = knownColumn?.physical ?? this.#physicalNames.add(name);
     this.#inferred[k] = new CellColumn({ name, physical, isText: holdsText, isList });
     this.#out.add(name, this.#inferred[k]);
   }
 
-  /** Adds a column of texts for cells beyond those of the header, named by its position. */
+  /** Adds a column of texts for cells beyond the header; its name is its position. */
   #addSurplus(k: number): void {
     if (k >= budgets.columnsPerImport) return;
     const [name] = uniqueNames([`column_${k}`], this.#names);
@@ -118,21 +118,21 @@ export class CsvParser extends CellScanner {
     this.open(chunk);
     this.#isDamaged = needsDecoding(chunk, this.#params.encoding);
     const { length } = this.bytes;
-    const plain = this.#fastRows();
-    let maxRows = plain?.maxRows ?? 0;
+    const fastRows = this.#fastRows();
+    let maxRows = fastRows?.maxRows ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
-      const found = plain === null ? 0 : plain.find(at, maxRows);
-      if (plain !== null && found > 0) {
-        const appended = this.#run(plain, found);
-        if (appended === found) {
-          at = plain.next;
-          this.line += plain.lines;
-          maxRows = Math.min(2 * maxRows, plain.maxRows);
+      const found = fastRows === null ? 0 : fastRows.find(at, maxRows);
+      if (fastRows !== null && found > 0) {
+        const appendedRows = this.#run(fastRows, found);
+        if (appendedRows === found) {
+          at = fastRows.next;
+          this.line += fastRows.lines;
+          maxRows = Math.min(2 * maxRows, fastRows.maxRows);
           continue;
         }
         // A cell needs the general path: first the rows before it are appended, then its row by itself.
-        maxRows = Math.max(1, appended);
-        if (appended > 0) continue;
+        maxRows = Math.max(1, appendedRows);
+        if (appendedRows > 0) continue;
       }
       this.line++;
       if (this.isLineEnd(at)) at = this.afterLineEnd(at);
@@ -160,7 +160,7 @@ export class CsvParser extends CellScanner {
       this.#keys < budgets.recordKeysWarning &&
       (this.#maf === null || this.#maf.acceptsRuns) &&
       this.#declared.every((column) => column === undefined || acceptsRuns(column.builder));
-    // The text of a variant is a little longer than that of its allele.
+    // The text of a variant is a little longer than its allele.
     const maxCell = this.#maf === null ? this.#maxText : this.#maxText - 200;
     return isPlain ? new FastRows(this.bytes, this.#params, this.#width, maxCell) : null;
   }
@@ -189,14 +189,14 @@ export class CsvParser extends CellScanner {
     }
     plain.unescape();
     for (let k = 0; k < this.#width; k++) {
-      const declared = this.#declared[k];
+      const declaredColumn = this.#declared[k];
       const inferred = this.#inferred[k];
       if (inferred !== undefined) this.#appendRun(inferred, plain, k, row, count);
-      else if (declared !== undefined) {
-        const { builder } = declared;
+      else if (declaredColumn !== undefined) {
+        const { builder } = declaredColumn;
         if (builder instanceof DoubleBuilder) builder.commitRun(count);
         else if (builder instanceof Utf8Builder) appendStrings(plain, k, row, count, builder);
-        declared.padTo(row + count);
+        declaredColumn.padTo(row + count);
       }
     }
     this.#maf?.addRun(plain, row, count);
@@ -247,7 +247,7 @@ export class CsvParser extends CellScanner {
     context.record++;
     context.hasFailed = false;
     const row = this.#out.rows;
-    let filled = 0;
+    let filledColumns = 0;
     let k = 0;
     let at = start;
     this.#maf?.begin();
@@ -255,7 +255,7 @@ export class CsvParser extends CellScanner {
       const end = this.cell(at);
       this.#maf?.note(k, this.source, this.from, this.to);
       if (this.to > this.from) {
-        filled = k + 1;
+        filledColumns = k + 1;
         const isKnown = this.#inferred[k] !== undefined || this.#declared[k] !== undefined;
         if (k >= this.#width && !isKnown) this.#addSurplus(k);
         if (this.#inferred[k] !== undefined) this.#appendCell(this.#inferred[k]!, row, at);
@@ -266,7 +266,7 @@ export class CsvParser extends CellScanner {
       at = this.afterDelimiter(at);
     }
     this.#maf?.end(row);
-    this.#checkRow(k + 1, filled);
+    this.#checkRow(k + 1, filledColumns);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
     return this.afterLineEnd(at);
@@ -283,13 +283,14 @@ export class CsvParser extends CellScanner {
         column.cellStarts(row + 1)[row] = at;
         return;
       }
-      const odd = this.#nulls.kindOf(this.source, this.from, this.to);
-      if (odd !== Odd.Text) {
+      const oddKind = this.#nulls.kindOf(this.source, this.from, this.to);
+      if (oddKind !== Odd.Text) {
         column.addMissing(row, at);
-        if (odd === Odd.Null) return;
-        // With strict validation NaN and infinity are errors at once.
-        if (this.#report.isStrict) this.#context.warn(codeOf(odd), column.name, nullIsStored(odd));
-        else column.noteNonFinite(odd, this.#context.line);
+        if (oddKind === Odd.Null) return;
+        // With strict validation, NaN and infinity are errors at once.
+        if (this.#report.isStrict)
+          this.#context.warn(codeOf(oddKind), column.name, nullIsStored(oddKind));
+        else column.noteNonFinite(oddKind, this.#context.line);
         return;
       }
       const { source, from, to } = this;
@@ -309,16 +310,16 @@ export class CsvParser extends CellScanner {
 
   /** Handles the scanned cell of a declared number if it is no number; returns whether it was null or reported. */
   #isNullNumber(column: ValueColumn): boolean {
-    const declared = this.#declaredNumbers.get(column);
-    if (declared === undefined) return false;
+    const declaredNumber = this.#declaredNumbers.get(column);
+    if (declaredNumber === undefined) return false;
     const value = numberIn(this.source, this.from, this.to);
     if (value === value) return false;
-    const odd = this.#nulls.kindOf(this.source, this.from, this.to);
-    if (odd === Odd.Text) return false;
-    if (odd === Odd.Null) return true;
-    if (declared.isDeclared !== true)
-      this.#context.warn(codeOf(odd), column.name, nullIsStored(odd));
-    else this.#context.fault(codeOf(odd), column.name, `the value ${nameOf(odd)}`);
+    const oddKind = this.#nulls.kindOf(this.source, this.from, this.to);
+    if (oddKind === Odd.Text) return false;
+    if (oddKind === Odd.Null) return true;
+    if (declaredNumber.isDeclared !== true)
+      this.#context.warn(codeOf(oddKind), column.name, nullIsStored(oddKind));
+    else this.#context.fault(codeOf(oddKind), column.name, `the value ${nameOf(oddKind)}`);
     return true;
   }
 
@@ -380,11 +381,11 @@ export class CsvParser extends CellScanner {
         `the row has ${filled} cells, and ${budgets.columnsPerImport} columns are the most that an import may have: ${fewerColumns}`,
       );
     else if (filled > this.#width || cells < this.#width) {
-      const what =
+      const widthProblem =
         filled > this.#width
           ? `${filled} cells, but ${this.#width} columns: the others are stored as column_${this.#width} and so on`
           : `${cells} of ${this.#width} cells: the missing ones are null`;
-      context.warn(codes.unreadableLine, null, what);
+      context.warn(codes.unreadableLine, null, widthProblem);
     }
     context.checkWidth(this.#keys);
   }

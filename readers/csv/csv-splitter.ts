@@ -1,6 +1,6 @@
 import { budgets } from '../../engine/core/budgets.js';
 import type { Split, Splitter, SplitFault } from '../source/splitter.js';
-import { CellScanner, matches } from './cell-scanner.js';
+import { CellScanner, matchesBytes } from './cell-scanner.js';
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 import { quoteTooLong } from './csv-header.js';
 import type { CsvFormat } from './csv-params.js';
@@ -32,11 +32,11 @@ export class CsvSplitter implements Splitter {
 
   next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
     const lastSkipped = this.#skippedLines.at(-1) ?? -1;
-    const counted =
+    const countedLines =
       lastSkipped < this.#linesBefore
         ? { end: 0, line: this.#linesBefore, dropped: [] }
         : this.#skip(bytes, isLast, lastSkipped);
-    const { end, line, dropped } = counted;
+    const { end, line, dropped } = countedLines;
     const found = this.#lastBoundary(bytes, end, isLast);
     if (typeof found !== 'number') return found;
     // While there are lines to skip, the split is where the count of lines ended.
@@ -49,7 +49,7 @@ export class CsvSplitter implements Splitter {
   #skip(bytes: Uint8Array, isLast: boolean, lastSkipped: number) {
     const scanner = this.#scanner;
     const skipped = new Set(this.#skippedLines);
-    const dropped: [from: number, to: number][] = [];
+    const droppedRanges: [from: number, to: number][] = [];
     scanner.open(bytes, this.#linesBefore);
     let boundary = 0;
     let line = this.#linesBefore;
@@ -62,16 +62,16 @@ export class CsvSplitter implements Splitter {
         for (end = scanner.cell(end); scanner.isDelimiter(end);)
           end = scanner.cell(scanner.afterDelimiter(end));
       const next = Math.min(scanner.afterLineEnd(end), bytes.length);
-      // At the end of the bytes, the record may continue, or a LF may follow the CR.
+      // At the end of the bytes, the record may continue, or a CR may be followed by a LF.
       const isWhole = isLast || next < bytes.length || bytes[next - 1] === 10;
       if (!isWhole || (scanner.openedOnLine > 0 && !isLast)) break;
-      // If the line between a CR and a LF were dropped, these would become one line end: split before it.
+      // If the line between a CR and a LF were dropped, they would become one line end: split before it.
       if (isSkipped && boundary > 0 && bytes[boundary - 1] === 13 && bytes[end] === 10) break;
-      if (isSkipped) dropped.push([boundary, Math.min(end, bytes.length)]);
+      if (isSkipped) droppedRanges.push([boundary, Math.min(end, bytes.length)]);
       boundary = next;
       line = scanner.line;
     }
-    return { end: boundary, line, dropped };
+    return { end: boundary, line, dropped: droppedRanges };
   }
 
   /** The end of the last record that ends within the bytes; a record begins at `start`. */
@@ -82,8 +82,8 @@ export class CsvSplitter implements Splitter {
     if (quote.length === 0) return isLast ? length : lastLineEnd(bytes, start);
     let boundary = start;
     let open = -1; // position of the open quote, -1 for none
-    let closed = start; // end of the last closing quote
-    let seen = start; // end of what has been examined
+    let closedTo = start; // end of the last closing quote
+    let seenTo = start; // end of what has been examined
     let inComment = this.#isComment(bytes, start);
     const { positions } = this.#window;
     for (let from = start; from < length; from += this.#window.length) {
@@ -91,26 +91,26 @@ export class CsvSplitter implements Splitter {
       const count = this.#window.search(this.#searched);
       for (let i = 0; i < count; i++) {
         const at = from + positions[i]!;
-        if (at < seen) continue;
+        if (at < seenTo) continue;
         const c = bytes[at]!;
         if (c === 10 || c === 13) {
           // A LF may follow a CR that is the last byte.
           if (open >= 0 || (c === 13 && at === length - 1)) continue;
           boundary = at + 1;
           inComment = this.#isComment(bytes, boundary);
-        } else if (inComment || !matches(bytes, at, quote)) continue;
+        } else if (inComment || !matchesBytes(bytes, at, quote)) continue;
         else if (open < 0) {
-          if (this.#isCellStart(bytes, at, closed, start)) open = at;
-          seen = open < 0 ? seen : at + quote.length;
+          if (this.#isCellStart(bytes, at, closedTo, start)) open = at;
+          seenTo = open < 0 ? seenTo : at + quote.length;
         } else {
           const after = at + quote.length;
-          seen = after;
+          seenTo = after;
           const isWhole = after + quote.length <= length;
-          if (isWhole && matches(bytes, after, quote)) seen += quote.length;
+          if (isWhole && matchesBytes(bytes, after, quote)) seenTo += quote.length;
           else if (isWhole || isLast) {
             if (this.#isTooLong(open, after)) return tooLong(open);
             open = -1;
-            closed = after;
+            closedTo = after;
           }
         }
       }
@@ -124,7 +124,7 @@ export class CsvSplitter implements Splitter {
   }
 
   #isComment(bytes: Uint8Array, at: number): boolean {
-    return this.#comment.length > 0 && matches(bytes, at, this.#comment);
+    return this.#comment.length > 0 && matchesBytes(bytes, at, this.#comment);
   }
 
   #isCellStart(bytes: Uint8Array, at: number, closed: number, start: number): boolean {
@@ -132,7 +132,7 @@ export class CsvSplitter implements Splitter {
     const previous = bytes[at - 1];
     if (previous === 10 || previous === 13) return true;
     const from = at - this.#delimiter.length;
-    return from >= closed && matches(bytes, from, this.#delimiter);
+    return from >= closed && matchesBytes(bytes, from, this.#delimiter);
   }
 }
 

@@ -5,12 +5,12 @@ import { csvParameters, csvParams, declaredEncoding, type CsvParams } from './cs
 import { CsvParser } from './csv-parser.js';
 
 /** Comma-separated values. */
-export const csv = reader('csv', ['csv'], ',');
+export const csv = csvReader('csv', ['csv'], ',');
 
 /** Tab-separated values: the same with another delimiter. */
-export const tsv = reader('tsv', ['tsv', 'txt', 'maf'], '\t');
+export const tsv = csvReader('tsv', ['tsv', 'txt', 'maf'], '\t');
 
-function reader(
+function csvReader(
   name: string,
   extensions: readonly string[],
   delimiter: string,

@@ -3,7 +3,7 @@ import type { DeclaredEncoding } from '../source/utf16.js';
 
 // A byte order mark within a cell is data.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
-// As browsers do, Latin-1 is read as its superset Windows-1252.
+// As in browsers, Latin-1 is read as its superset Windows-1252.
 const windows1252 = new TextDecoder('windows-1252');
 
 /** Whether some of the bytes have to be decoded cell by cell. */

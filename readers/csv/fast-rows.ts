@@ -1,5 +1,5 @@
 import { ByteSet, type ScanBuffer, scanBuffer, scanCells } from '../text/scan-buffer.js';
-import { matches } from './cell-scanner.js';
+import { matchesBytes } from './cell-scanner.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
@@ -13,7 +13,7 @@ export class FastRows {
   readonly maxRows: number;
   /** Offset in the text of the row after the run. */
   next = 0;
-  /** Number of lines of the run. */
+  /** The number of lines of the run. */
   lines = 0;
   /** Offset of the window in the text. */
   base = 0;
@@ -30,7 +30,7 @@ export class FastRows {
   /** The first `#doubled` elements are the indices of cells with doubled quotes. */
   readonly #doubledCells: number[] = [];
   #doubled = 0;
-  /** The window ends within a row. */
+  /** Whether the window ends within a row. */
   #isCut = false;
 
   /** `text` must end with a line end. */
@@ -93,12 +93,12 @@ export class FastRows {
     let position = at === this.next ? this.#position : firstFrom(positions, count, rowStart);
     let rows = 0;
     let lines = 0;
-    let doubled = 0;
+    let doubledQuotes = 0;
     this.#isCut = false;
     this.#doubled = 0;
     search: while (rows < maxRows && rowStart < length) {
       if (bytes[rowStart] === 10 || bytes[rowStart] === 13) break;
-      if (hasComment && matches(this.#text, this.base + rowStart, this.#comment)) break;
+      if (hasComment && matchesBytes(this.#text, this.base + rowStart, this.#comment)) break;
       let next = position;
       let cellStart = rowStart;
       let rowLines = 1;
@@ -125,7 +125,7 @@ export class FastRows {
           start++;
           cellStart = end + 1;
           if (next < count && positions[next] !== cellStart) break search;
-          if (isDoubled) this.#doubledCells[doubled++] = cell;
+          if (isDoubled) this.#doubledCells[doubledQuotes++] = cell;
         } else {
           while (next < count && bytes[positions[next]!] === quote) next++;
           end = cellStart = positions[next]!;
@@ -160,7 +160,7 @@ export class FastRows {
       rowStart = cellStart + 1;
       position = next;
       lines += rowLines;
-      this.#doubled = doubled;
+      this.#doubled = doubledQuotes;
       rows++;
     }
     this.#position = position;

@@ -29,7 +29,7 @@ const enum Cell {
   Allele2,
 }
 
-/** What every chunk of a MAF file needs: plain data. */
+/** The properties of a MAF file that every chunk needs: plain data. */
 export interface MafHeader {
   /** The indices of the cells of a row that `names` lists; -1 for a column that the file does not have. */
   readonly cells: readonly number[];
@@ -39,7 +39,7 @@ export interface MafHeader {
   readonly usualBuild: GenomeBuild | null;
   /** The name of the column of variants: `variant`, or another if the file has that. */
   readonly variant: string;
-  /** The file has no column `genomic_coordinates` of its own. */
+  /** Whether coordinates are added; false if the file has a column `genomic_coordinates`. */
   readonly hasCoordinates: boolean;
 }
 
@@ -65,8 +65,8 @@ export function mafOf(
   comments: readonly string[],
   asked: GenomeBuild | undefined,
 ): FoundMaf | null {
-  const small = columns.map((name) => name?.toLowerCase());
-  const cells = names.map((name) => small.indexOf(name));
+  const lowerNames = columns.map((name) => name?.toLowerCase());
+  const cells = names.map((name) => lowerNames.indexOf(name));
   for (const cell of [Cell.Chromosome, Cell.Start, Cell.Reference, Cell.Allele2])
     if (cells[cell]! < 0) return null;
   const inRows = new Set(rows.map((row) => buildIn(row[cells[Cell.Build]!] ?? '')));
@@ -78,10 +78,10 @@ export function mafOf(
   let variant = 'variant';
   for (let n = 2; columns.includes(variant); n++) variant = `variant_${n}`;
   const warnings: string[] = [];
-  const others = [...inRows].filter((build) => build !== asked);
-  if (asked !== undefined && others.length > 0)
+  const otherBuilds = [...inRows].filter((build) => build !== asked);
+  if (asked !== undefined && otherBuilds.length > 0)
     warnings.push(
-      `NCBI_Build names ${others.join(' and ')}, but ${asked} is asked for: positions are read as of ${asked}`,
+      `NCBI_Build names ${otherBuilds.join(' and ')}, but ${asked} is asked for: positions are read as of ${asked}`,
     );
   if (variant !== 'variant')
     warnings.push(`the file has a column variant: variants are named in ${variant}`);
@@ -94,8 +94,8 @@ export function mafOf(
 
 /** The build that a cell of NCBI_Build names; null when it names none that is known. */
 function buildIn(cell: string): GenomeBuild | null {
-  const named = buildsNamed(cell);
-  if (named.length > 0) return named.length === 1 ? named[0]! : null;
+  const buildNames = buildsNamed(cell);
+  if (buildNames.length > 0) return buildNames.length === 1 ? buildNames[0]! : null;
   const [, number] = /^\s*(?:NCBI|build)?[\s_-]*(3[78])(?:\.\d+)?\s*$/i.exec(cell) ?? [];
   return number === undefined ? null : number === '37' ? 'GRCh37' : 'GRCh38';
 }
@@ -116,7 +116,7 @@ export class MafRows {
   #lastBuild: Uint8Array = new Uint8Array(0);
   #lastNamed: GenomeBuild | null = null;
 
-  /** `add` adds a column to those of the records. */
+  /** `add` adds a column to the record's columns. */
   constructor(header: MafHeader, add: (column: Column) => ValueColumn) {
     this.#header = header;
     this.#lastNamed = header.usualBuild;
@@ -126,7 +126,7 @@ export class MafRows {
     this.#variants = new Variants(add({ ...variantColumn, name: header.variant }));
   }
 
-  /** Whether `addRun` may be called: false if the dataset has fields of these names with other types. */
+  /** Whether `addRun` may be called: false if the dataset has fields with these names and other types. */
   get acceptsRuns(): boolean {
     const isPlain = this.#variants.column.builder instanceof Utf8Builder;
     return isPlain && (this.#coordinates === null || this.#coordinates.acceptsRuns);
@@ -181,8 +181,8 @@ export class MafRows {
     const start = integerAt(bytes, from[Cell.Start]!, to[Cell.Start]!);
     if (build === null || !(start >= 1) || !isName(bytes, chromFrom, chromTo)) return;
     const [refFrom, refTo] = [from[Cell.Reference]!, to[Cell.Reference]!];
-    const given = integerAt(bytes, from[Cell.End]!, to[Cell.End]!);
-    const stop = given >= start ? given : start + Math.max(1, refTo - refFrom) - 1;
+    const givenEnd = integerAt(bytes, from[Cell.End]!, to[Cell.End]!);
+    const stop = givenEnd >= start ? givenEnd : start + Math.max(1, refTo - refFrom) - 1;
     if (this.#coordinates !== null) {
       this.#coordinates.build = build;
       this.#coordinates.add(row, bytes, chromFrom, chromTo, start, stop);
@@ -225,13 +225,13 @@ export class MafRows {
     if (i === last.length && i === to - from) return this.#lastNamed;
     this.#lastBuild = bytes.slice(from, to);
     const text = decoder.decode(this.#lastBuild);
-    let named = this.#builds.get(text);
-    if (named === undefined) {
+    let cachedBuild = this.#builds.get(text);
+    if (cachedBuild === undefined) {
       // Cells without a value, also `.`, leave the build to the comments.
-      named = /^\.?$/.test(text) ? this.#header.usualBuild : buildIn(text);
-      if (this.#builds.size < 1000) this.#builds.set(text, named);
+      cachedBuild = /^\.?$/.test(text) ? this.#header.usualBuild : buildIn(text);
+      if (this.#builds.size < 1000) this.#builds.set(text, cachedBuild);
     }
-    return (this.#lastNamed = named);
+    return (this.#lastNamed = cachedBuild);
   }
 }
 

@@ -1,7 +1,7 @@
 import { codes } from '../../engine/ingest/validation-codes.js';
 import { isInfinite, isNotANumber } from '../text/numbers.js';
 
-/** What a cell is that is no finite number. */
+/** The kind of a cell that is no finite number. */
 export const enum Odd {
   /** A text that stands for no value. */
   Null,
@@ -20,7 +20,7 @@ export class NullTexts {
     this.#maxBytes = Math.max(0, ...this.#texts.map((text) => text.length));
   }
 
-  /** What the cell `bytes[from..to)` is, which is not empty and no finite number. */
+  /** The kind of the cell `bytes[from..to)`, which is not empty and no finite number. */
   kindOf(bytes: Uint8Array, from: number, to: number): Odd {
     let start = from;
     let end = to;
@@ -55,7 +55,7 @@ export function codeOf(odd: Odd.NaN | Odd.Infinite): number {
   return odd === Odd.NaN ? codes.nan : codes.infinity;
 }
 
-/** What messages say of such a number. */
+/** The name of such a number in messages. */
 export function nameOf(odd: Odd.NaN | Odd.Infinite): string {
   return odd === Odd.NaN ? 'is NaN' : 'is infinite or too large for a double';
 }

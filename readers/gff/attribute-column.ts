@@ -1,6 +1,6 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
-import { acquire, grown, release } from '../../engine/core/buffers.js';
+import { acquire, growBuffer, release } from '../../engine/core/buffers.js';
 import { becomesText } from '../../engine/ingest/cast.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
@@ -42,7 +42,7 @@ export class AttributeColumn extends ValueColumn {
     return { name: this.name, physical: this.#physical, type, isList: this.#isList };
   }
 
-  /** Adds a value to those of the row that is being filled; there may be others of other keys in between. */
+  /** Adds a value to the row that is being filled; values of other keys may come in between. */
   add(row: number, source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     if (size > this.#maxBytes) {
@@ -53,12 +53,12 @@ export class AttributeColumn extends ValueColumn {
     else this.padTo(row + 1);
     let at = this.#ends[this.#count]!;
     const end = at + size;
-    if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
+    if (end > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, end);
     const bytes = this.#bytes;
     if (size <= 40) for (let i = from; i < to; i++) bytes[at++] = source[i]!;
     else bytes.set(source.subarray(from, to), at);
     const count = ++this.#count;
-    if (count >= this.#ends.length) this.#ends = grown(this.#ends, count + 1);
+    if (count >= this.#ends.length) this.#ends = growBuffer(this.#ends, count + 1);
     this.#ends[count] = end;
     this.#lists[row + 1] = count;
   }
@@ -75,8 +75,8 @@ export class AttributeColumn extends ValueColumn {
       this.#from = acquire(Int32Array, 1024);
       this.#to = acquire(Int32Array, 1024);
     } else if (i >= Math.min(this.#from.length, this.#to.length)) {
-      this.#from = grown(this.#from, i + 1);
-      this.#to = grown(this.#to, i + 1);
+      this.#from = growBuffer(this.#from, i + 1);
+      this.#to = growBuffer(this.#to, i + 1);
     }
     this.#from[i] = from;
     this.#to[i] = to;
@@ -85,19 +85,19 @@ export class AttributeColumn extends ValueColumn {
 
   /** Fetches the bytes of the values noted, which are at most `scanCells`. */
   settle(window: ScanBuffer): void {
-    const noted = this.#noted;
-    if (noted === 0) return;
+    const notedCount = this.#noted;
+    if (notedCount === 0) return;
     this.#noted = 0;
-    window.from.set(this.#from!.subarray(0, noted));
-    window.to.set(this.#to!.subarray(0, noted));
-    const size = window.gather(0, noted);
-    const first = this.#count - noted;
+    window.from.set(this.#from!.subarray(0, notedCount));
+    window.to.set(this.#to!.subarray(0, notedCount));
+    const size = window.gather(0, notedCount);
+    const first = this.#count - notedCount;
     const end = this.#ends[first]!;
-    if (end + size > this.#bytes.length) this.#bytes = grown(this.#bytes, end + size);
+    if (end + size > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, end + size);
     this.#bytes.set(window.gathered.subarray(0, size), end);
-    if (this.#count >= this.#ends.length) this.#ends = grown(this.#ends, this.#count + 1);
+    if (this.#count >= this.#ends.length) this.#ends = growBuffer(this.#ends, this.#count + 1);
     const ends = this.#ends;
-    for (let i = 0; i < noted; i++) ends[first + 1 + i] = end + window.ends[i]!;
+    for (let i = 0; i < notedCount; i++) ends[first + 1 + i] = end + window.ends[i]!;
   }
 
   override appendNull(): void {
@@ -105,7 +105,7 @@ export class AttributeColumn extends ValueColumn {
   }
 
   override padTo(length: number): void {
-    if (length >= this.#lists.length) this.#lists = grown(this.#lists, length + 1);
+    if (length >= this.#lists.length) this.#lists = growBuffer(this.#lists, length + 1);
     while (this.length < length) this.#lists[++this.length] = this.#count;
   }
 

@@ -10,7 +10,7 @@ export class AttributeKeys {
   find(bytes: Uint8Array, from: number, to: number): AttributeColumn | undefined {
     const slots = this.#slots;
     const last = slots.length - 1;
-    for (let i = slot(bytes, from, to) & last; ; i = (i + 1) & last) {
+    for (let i = slotOf(bytes, from, to) & last; ; i = (i + 1) & last) {
       const column = slots[i];
       if (column === undefined || isKey(column.key, bytes, from, to)) return column;
     }
@@ -27,14 +27,14 @@ export class AttributeKeys {
   #put(column: AttributeColumn): void {
     const slots = this.#slots;
     const last = slots.length - 1;
-    let i = slot(column.key, 0, column.key.length) & last;
+    let i = slotOf(column.key, 0, column.key.length) & last;
     while (slots[i] !== undefined) i = (i + 1) & last;
     slots[i] = column;
   }
 }
 
 /** Keys of one file differ in their length or at their ends, more often than not. */
-function slot(bytes: Uint8Array, from: number, to: number): number {
+function slotOf(bytes: Uint8Array, from: number, to: number): number {
   const middle = (from + to) >> 1;
   return (to - from) * 7 + bytes[from]! * 31 + bytes[middle]! * 131 + bytes[to - 1]! * 523;
 }

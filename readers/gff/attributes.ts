@@ -1,12 +1,12 @@
 import { ObjectColumn, type MakeColumn } from '../../engine/ingest/object-column.js';
-import { overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
 import { AttributeKeys } from './attribute-keys.js';
-import { unescape, type Unescaped } from './percent-escapes.js';
+import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
@@ -38,18 +38,18 @@ export class Attributes {
 
   /** `lists` are keys whose values are lists even when no record has several. */
   constructor(existing: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
-    const make: MakeColumn = (spec) => {
+    const makeColumn: MakeColumn = (spec) => {
       const { name, physical, path, depth, declared } = spec;
       const isList = lists.has(name);
       if (declared === undefined || declared.open === 'both')
         return new AttributeColumn(spec, isList);
-      const column = overlaid({ name, physical, type: 'string', isList }, declared);
+      const column = overlayColumn({ name, physical, type: 'string', isList }, declared);
       // Whether an attribute that has several values in no record is a list, the values decide.
       const isOpen = declared.open === 'list' && !isList;
       return typedColumn({ ...column, ...(isOpen && { open: 'list' }) }, path, depth, context);
     };
     const object = {
-      ...overlaid(attributesColumn, existing),
+      ...overlayColumn(attributesColumn, existing),
       ...(existing?.children && { children: existing.children }),
     };
     this.#context = context;
@@ -60,7 +60,7 @@ export class Attributes {
         path: object.name,
         depth: 0,
         context,
-        make,
+        make: makeColumn,
       });
       this.column = column;
       this.#fields = column.fields;
@@ -70,7 +70,7 @@ export class Attributes {
     }
   }
 
-  /** Begins a record of at most so many bytes. */
+  /** Begins a record of at most this many bytes. */
   begin(row: number, bytes: number): void {
     this.#row = row;
     this.#keys = 0;
@@ -80,7 +80,7 @@ export class Attributes {
     if (this.#scratch.length < bytes) this.#scratch = new Uint8Array(bytes * 2);
   }
 
-  /** Whether the record has none. */
+  /** Whether the record has no attributes. */
   get isEmpty(): boolean {
     return this.#keys === 0;
   }
@@ -164,7 +164,7 @@ export class Attributes {
 
   #unescape(bytes: Uint8Array, from: number, to: number, path: string): void {
     const result = this.#unescaped;
-    unescape(bytes, from, to, this.#scratch, this.#scratchEnd, result);
+    unescapeBytes(bytes, from, to, this.#scratch, this.#scratchEnd, result);
     this.#scratchEnd = result.end;
     if (result.isDamaged)
       this.#context.warn(

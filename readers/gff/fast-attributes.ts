@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { ScanBuffer } from '../text/scan-buffer.js';
 import type { AttributeColumn } from './attribute-column.js';
 import type { AttributeKeys } from './attribute-keys.js';
-import { unescape, type Unescaped } from './percent-escapes.js';
+import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 
 /** The line cannot be handled by the fast path. */
 export const needsGeneralPath = -1;
@@ -101,7 +101,7 @@ export class FastGff3Attributes extends FastAttributes {
   /** Decodes escapes in place; returns the new end of the value, or `needsGeneralPath`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
     if (this.#scratch.length < to - from) this.#scratch = new Uint8Array(2 * (to - from));
-    unescape(bytes, from, to, this.#scratch, 0, this.#unescaped);
+    unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
     const { end, isDamaged } = this.#unescaped;
     if (isDamaged) return needsGeneralPath;
     this.hasDecoded = true;
@@ -146,11 +146,11 @@ export class FastGtfAttributes extends FastAttributes {
       while (bytes[start] === space) start++;
       if (c === quote) {
         if (start !== end) return needsGeneralPath;
-        const close = closingQuote(bytes, positions, positionCount, next + 1);
-        if (close < 0 || close >= positionCount) return close;
-        if (!this.add(column, start + 1, positions[close]!)) return needsGeneralPath;
-        start = positions[close]! + 1;
-        next = close + 1;
+        const closeAt = closingQuote(bytes, positions, positionCount, next + 1);
+        if (closeAt < 0 || closeAt >= positionCount) return closeAt;
+        if (!this.add(column, start + 1, positions[closeAt]!)) return needsGeneralPath;
+        start = positions[closeAt]! + 1;
+        next = closeAt + 1;
       } else {
         if (c === tab || start >= end) return needsGeneralPath;
         let to = end;
@@ -176,8 +176,8 @@ function closingQuote(
     if (c === tab || c === 10 || c === 13) return needsGeneralPath;
     if (c !== quote) continue;
     if (bytes[at + 1] === space) return needsGeneralPath;
-    const behind = bytes[positions[next + 1]!];
-    if (positions[next + 1] === at + 1 && behind !== quote && behind !== tab) return next;
+    const byteBehind = bytes[positions[next + 1]!];
+    if (positions[next + 1] === at + 1 && byteBehind !== quote && byteBehind !== tab) return next;
   }
 }
 

@@ -72,15 +72,15 @@ export class FastFeatures {
     this.#valueCount = 0;
     const isInside = at >= this.#base && at < this.#base + this.#window.length;
     if (!isInside || at === this.#partlyDecoded) this.#open(at);
-    let taken = this.#run(at, rows);
+    let bytesTaken = this.#run(at, rows);
     // The line does not end in this window; a window that starts with it may hold it.
     if (this.lines === 0 && this.#isCut && at > this.#base) {
       this.#open(at);
-      taken = this.#run(at, rows);
+      bytesTaken = this.#run(at, rows);
     }
-    if (taken > 0) {
-      this.#appendTexts(rows, taken);
-      out.endRecords(taken);
+    if (bytesTaken > 0) {
+      this.#appendTexts(rows, bytesTaken);
+      out.endRecords(bytesTaken);
     }
     return this.lines > 0;
   }
@@ -175,7 +175,8 @@ export class FastFeatures {
     const scoreEnd = positions[position + 5]!;
     if (!isNull(bytes, score, scoreEnd) && !Number.isFinite(floatAt(bytes, score, scoreEnd)))
       return needsGeneralPath;
-    if (!isOneOf(strands, bytes, scoreEnd + 1, positions[position + 6]!)) return needsGeneralPath;
+    if (!isOneOf(strandBytes, bytes, scoreEnd + 1, positions[position + 6]!))
+      return needsGeneralPath;
     if (!isOneOf(phases, bytes, positions[position + 6]! + 1, positions[position + 7]!))
       return needsGeneralPath;
     return plain.read(
@@ -286,5 +287,5 @@ function bytesOf(text: string): Uint8Array {
   return set;
 }
 
-const strands = bytesOf('+-?.');
+const strandBytes = bytesOf('+-?.');
 const phases = bytesOf('012.');

@@ -10,7 +10,7 @@ export interface FeatureParams {
   readonly comment: string;
 }
 
-/** What every thread needs to know of the file. */
+/** The properties of a file that every thread needs. */
 export interface FeatureHeader {
   readonly build: GenomeBuild | null;
   /** The file is GVF: its features have alleles. */
@@ -69,8 +69,8 @@ export async function featureHeader(
 function namedBuild(comments: readonly string[]): GenomeBuild | undefined {
   const directives = comments.filter((line) => /^#[#!]\s*genome-(?:build|version)/.test(line));
   for (const lines of [directives, comments]) {
-    const named = new Set(lines.flatMap(buildsNamed));
-    if (named.size === 1) return [...named][0];
+    const buildNames = new Set(lines.flatMap(buildsNamed));
+    if (buildNames.size === 1) return [...buildNames][0];
   }
   return undefined;
 }

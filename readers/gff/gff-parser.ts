@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -13,7 +13,7 @@ import type { Report } from '../reader.js';
 import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
-import { unescape, type Unescaped } from './percent-escapes.js';
+import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 import type { FastAttributes } from './fast-attributes.js';
 import { FastFeatures } from './fast-features.js';
 import type { FeatureHeader, FeatureParams } from './gff-header.js';
@@ -29,7 +29,7 @@ export interface FeatureDialect {
     into: Attributes,
     context: RecordContext,
   ) => string | null;
-  /** Reads those of lines that have nothing odd about them. */
+  /** Reads the attributes of lines without special cases. */
   readonly plain: () => FastAttributes;
   /** Attributes that are lists always. */
   readonly lists: ReadonlySet<string>;
@@ -52,7 +52,7 @@ export class FeatureParser {
   readonly #attributes: Attributes;
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
   readonly #isScoreDeclared: boolean;
-  /** Where the nine columns of the line begin and end. */
+  /** The bounds of the nine columns of the line. */
   readonly #from = new Int32Array(9);
   readonly #to = new Int32Array(9);
   #bytes: Uint8Array = new Uint8Array(0);
@@ -72,7 +72,7 @@ export class FeatureParser {
     const context = new RecordContext(report);
     const columnOf = (column: Column) =>
       typedColumn(
-        overlaid(
+        overlayColumn(
           column,
           existing.find(({ name }) => name === column.name),
         ),
@@ -100,12 +100,12 @@ export class FeatureParser {
     this.#bytes = chunk;
     context.line = 0;
     // The general path alone looks at alleles.
-    const plain = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
+    const fastFeatures = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature makes the columns.
-      if (this.#isBegun && plain !== null && plain.parse(at, this.#out)) {
-        at = plain.next;
-        context.line += plain.lines;
+      if (this.#isBegun && fastFeatures !== null && fastFeatures.parse(at, this.#out)) {
+        at = fastFeatures.next;
+        context.line += fastFeatures.lines;
         continue;
       }
       context.line++;
@@ -255,8 +255,8 @@ export class FeatureParser {
       this.#variants?.add(row, this.#bytes, this.#from, this.#to, first, last);
     this.#text(source!, 1, row);
     this.#text(type!, 2, row);
-    if (!Number.isNaN(first)) integer(start!, row, first);
-    if (!Number.isNaN(last)) integer(end!, row, last);
+    if (!Number.isNaN(first)) appendInteger(start!, row, first);
+    if (!Number.isNaN(last)) appendInteger(end!, row, last);
     this.#score(score!, row);
     this.#strand(strand!, row);
     this.#phase(phase!, row);
@@ -275,7 +275,7 @@ export class FeatureParser {
     return NaN;
   }
 
-  /** One of the first three columns; the first brings the coordinates with it. */
+  /** One of the first three columns; the first column includes the coordinates. */
   #text(column: ValueColumn, i: number, row: number, first = NaN, last = NaN): void {
     if (this.#isNull(i)) return;
     let bytes = this.#bytes;
@@ -283,7 +283,7 @@ export class FeatureParser {
     let to = this.#to[i]!;
     if (this.#hasPercent && this.#dialect.hasEscapes) {
       if (this.#scratch.length < to - from) this.#scratch = new Uint8Array((to - from) * 2);
-      unescape(bytes, from, to, this.#scratch, 0, this.#unescaped);
+      unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
       [bytes, from, to] = [this.#scratch, 0, this.#unescaped.end];
       if (this.#unescaped.isDamaged) {
         const message = 'an escape that is not UTF-8 was replaced by U+FFFD';
@@ -332,7 +332,7 @@ export class FeatureParser {
     if (this.#isNull(7)) return;
     const [from, to] = [this.#from[7]!, this.#to[7]!];
     const value = this.#bytes[from]! - 48;
-    if (to - from === 1 && value >= 0 && value <= 2) integer(column, row, value);
+    if (to - from === 1 && value >= 0 && value <= 2) appendInteger(column, row, value);
     else
       this.#context.fault(
         codes.invalidValue,
@@ -353,7 +353,7 @@ export class FeatureParser {
   }
 }
 
-function integer(column: ValueColumn, row: number, value: number): void {
+function appendInteger(column: ValueColumn, row: number, value: number): void {
   column.padTo(row);
   column.addInteger(value);
 }
@@ -363,19 +363,19 @@ function isFastaDirective(bytes: Uint8Array, from: number, to: number): boolean 
   return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1(bytes, from, to));
 }
 
-function scalar(name: string, type: StoredType): Column {
+function scalarColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 
 const columns: Columns = [
-  scalar('seqid', 'string'),
-  scalar('source', 'string'),
-  scalar('type', 'string'),
-  scalar('start', 'long'),
-  scalar('end', 'long'),
-  scalar('score', 'double'),
-  scalar('strand', 'string'),
-  scalar('phase', 'long'),
+  scalarColumn('seqid', 'string'),
+  scalarColumn('source', 'string'),
+  scalarColumn('type', 'string'),
+  scalarColumn('start', 'long'),
+  scalarColumn('end', 'long'),
+  scalarColumn('score', 'double'),
+  scalarColumn('strand', 'string'),
+  scalarColumn('phase', 'long'),
 ];
 
 const encoder = new TextEncoder();

@@ -25,11 +25,11 @@ export function gff3Attributes(
       if (c !== percent) break;
       isEscaped = true;
     }
-    const keyTo = trimmed(bytes, keyFrom, at);
+    const keyTo = trimEnd(bytes, keyFrom, at);
     if (keyTo === keyFrom) return 'an attribute has no name before its "="';
     into.key(bytes, keyFrom, keyTo, isEscaped);
     // Choice: an attribute without a value has the empty text.
-    if (at < to && c === equals) at = values(bytes, at + 1, to, into, context);
+    if (at < to && c === equals) at = readValues(bytes, at + 1, to, into, context);
     else {
       into.value(bytes, at, at, false);
       context.warn(
@@ -43,7 +43,7 @@ export function gff3Attributes(
 }
 
 /** The values from `from` to the next semicolon; returns where they end. */
-function values(
+function readValues(
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -63,7 +63,7 @@ function values(
       if (c !== percent) break;
       isEscaped = true;
     }
-    const valueTo = trimmed(bytes, valueFrom, at);
+    const valueTo = trimEnd(bytes, valueFrom, at);
     if (valueTo > valueFrom) {
       into.value(bytes, valueFrom, valueTo, isEscaped);
       count++;
@@ -82,7 +82,7 @@ function values(
 }
 
 /** The end of the text without trailing spaces. */
-function trimmed(bytes: Uint8Array, from: number, to: number): number {
+function trimEnd(bytes: Uint8Array, from: number, to: number): number {
   let end = to;
   while (end > from && bytes[end - 1] === space) end--;
   return end;
@@ -94,7 +94,7 @@ const comma = 44;
 const semicolon = 59;
 const equals = 61;
 
-// One look per byte: 1 for what ends a key or a value, and for the sign of an escape.
+// For each byte, 1 if it ends a key or a value, or begins an escape.
 const endsKey = new Uint8Array(256);
 const endsValue = new Uint8Array(256);
 for (const c of [percent, semicolon]) endsKey[c] = endsValue[c] = 1;

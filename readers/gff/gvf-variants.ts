@@ -11,7 +11,7 @@ import { isBases, Variants } from '../variants.js';
 export class GvfVariants {
   readonly #variants: Variants;
   readonly #build: GenomeBuild;
-  /** Where the allele of the feature stands. */
+  /** The bounds of the feature's allele. */
   #from = 0;
   #to = 0;
 
@@ -47,7 +47,7 @@ export class GvfVariants {
     this.#variants.add(row);
   }
 
-  /** Finds the only sequence of `Variant_seq` that is not that of `Reference_seq`; returns false if there is none, or several. */
+  /** Finds the only sequence of `Variant_seq` that differs from `Reference_seq`; returns false if there is none, or several. */
   #find(bytes: Uint8Array, from: number, to: number): boolean {
     const variants = valueOf(bytes, from, to, variantSeq);
     const reference = valueOf(bytes, from, to, referenceSeq);

@@ -11,7 +11,7 @@ export interface Unescaped {
  * Copies `bytes[from..to)` with its percent escapes resolved (GFF3 specification, "Description of the Format"): they stand
  * for bytes of UTF-8. A `%` without two hexadecimal digits stays as it is. The copy is never longer than the text.
  */
-export function unescape(
+export function unescapeBytes(
   bytes: Uint8Array,
   from: number,
   to: number,

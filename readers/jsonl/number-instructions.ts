@@ -53,7 +53,7 @@ const split = (local: string, high: string, low: string): string => `
   f64.sub
   local.set $${low}`;
 
-/** What is missing from `$back`, the product of `$number` and `$power`: as `lowPart` of `engine/core/exact-product.ts`. */
+/** What is missing from `$back`, the product of `$number` and `$power`: as `lowPart` of `readers/text/numbers.ts`. */
 const lowPart = `
   ${split('number', 'highA', 'lowA')}
   ${split('power', 'highB', 'lowB')}

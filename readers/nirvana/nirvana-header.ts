@@ -18,8 +18,8 @@ export interface NirvanaHeader {
 const maxBytes = 16 << 20;
 
 /**
- * Reads the first line, `{"header":{…},"positions":[`. Nirvana writes each position on a line of its own, so that positions can be read in
- * chunks. Throws InputError for other layouts.
+ * Reads the first line, `{"header":{…},"positions":[`. Nirvana writes each position on a separate line, so that positions can be read in chunks.
+ * Throws InputError for other layouts.
  */
 export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHeader> {
   const { bytes, end, isWhole } = await firstLine(source);
@@ -31,18 +31,18 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
     throw fail(
       'the first line must hold the header and begin the positions, as Nirvana writes it: this file is pretty-printed or was written by another tool',
     );
-  const opened = /"positions"\s*:\s*\[/g;
-  for (let found = opened.exec(line); found !== null; found = opened.exec(line)) {
-    const header = headerBefore(line.slice(0, opened.lastIndex));
+  const positionsStart = /"positions"\s*:\s*\[/g;
+  for (let found = positionsStart.exec(line); found !== null; found = positionsStart.exec(line)) {
+    const header = headerBefore(line.slice(0, positionsStart.lastIndex));
     if (header === undefined) continue; // "positions" is part of a string of the header
     if (header === null)
       throw fail('there is no header object before the positions: Nirvana writes "header" first');
-    const rest = line.slice(opened.lastIndex).trimStart();
-    if (rest === '')
+    const restOfLine = line.slice(positionsStart.lastIndex).trimStart();
+    if (restOfLine === '')
       return { header, isEmpty: false, bodyOffset: nextLineStart(bytes, end), bodyLine: 1 };
-    if (!rest.startsWith(']'))
+    if (!restOfLine.startsWith(']'))
       throw fail('the positions must stand on lines of their own, as Nirvana writes them');
-    const skipped = encoder.encode(line.slice(0, line.lastIndexOf(rest))).length;
+    const skipped = encoder.encode(line.slice(0, line.lastIndexOf(restOfLine))).length;
     return { header, isEmpty: false, bodyOffset: skipped, bodyLine: 0 };
   }
   throw fail(

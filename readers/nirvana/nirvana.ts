@@ -24,8 +24,8 @@ export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null
   async header(source, params) {
     const { header, isEmpty, bodyOffset, bodyLine } = await readNirvanaHeader(source);
     const assembly = header['genomeAssembly'];
-    const named = typeof assembly === 'string' ? buildsNamed(assembly)[0] : undefined;
-    const build = params.build ?? named ?? null;
+    const buildName = typeof assembly === 'string' ? buildsNamed(assembly)[0] : undefined;
+    const build = params.build ?? buildName ?? null;
     return {
       header: { build },
       bodyOffset,

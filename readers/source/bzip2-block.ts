@@ -18,7 +18,7 @@ const maxSymbols = 258;
 export class BlockDecoder {
   #level = 0;
   #streamChecksum = 0;
-  /** Bits of the last consumed byte that have not been read; `#unreadCount` of them, in the low bits. */
+  /** The unread bits of the last consumed byte, `#unreadCount` of them, in the low bits. */
   #unreadBits = 0;
   #unreadCount = 0;
 
@@ -32,7 +32,7 @@ export class BlockDecoder {
   #links = new Uint32Array(0);
   /** Number of entries that have not been decoded into text. */
   #entriesLeft = 0;
-  /** Index of the next entry. */
+  /** The index of the next entry. */
   #next = 0;
   #previousByte = -1;
   /** Number of equal bytes in a row, up to 4, which a repeat count follows. */
@@ -109,7 +109,7 @@ export class BlockDecoder {
         entriesLeft--;
         const byte = link & 255;
         if (runLength === 4) {
-          // After four equal bytes, a byte tells how many more of them follow.
+          // The length of the current run: after four equal bytes, a byte tells how many more follow.
           runLength = 0;
           repeatsLeft = byte;
           continue;
@@ -155,17 +155,18 @@ export class BlockDecoder {
     return (this.#bits >>> this.#bitCount) & ((1 << count) - 1);
   }
 
-  /** Reads which bytes occur in the block, ascending: one bit for each range of 16 bytes, then one for each byte of these ranges. */
+  /** Reads the set of bytes that occur in the block, ascending: one bit for each range of 16 bytes, then one bit for each byte of these ranges. */
   #readUsedBytes(): readonly number[] {
-    const used: number[] = [];
+    const byteValues: number[] = [];
     const ranges = this.#read(16);
     for (let range = 0; range < 16; range++) {
       if ((ranges & (0x8000 >> range)) === 0) continue;
       const members = this.#read(16);
-      for (let i = 0; i < 16; i++) if ((members & (0x8000 >> i)) !== 0) used.push(range * 16 + i);
+      for (let i = 0; i < 16; i++)
+        if ((members & (0x8000 >> i)) !== 0) byteValues.push(range * 16 + i);
     }
-    if (used.length === 0) throw new InvalidBzip2('a block uses no byte');
-    return used;
+    if (byteValues.length === 0) throw new InvalidBzip2('a block uses no byte');
+    return byteValues;
   }
 
   /** Reads the Huffman-coded symbols of the block and undoes run lengths and move-to-front. Returns the number of bytes in `#links`. */
@@ -177,7 +178,7 @@ export class BlockDecoder {
     const tables = Array.from({ length: tableCount }, () => this.#readTable(usedBytes.length + 2));
     const maxEntries = this.#level * 100_000;
     const links = this.#links;
-    const recent = Uint8Array.from(usedBytes);
+    const recentBytes = Uint8Array.from(usedBytes);
     const endOfBlock = usedBytes.length + 1;
     let count = 0;
     let repeat = 0;
@@ -196,16 +197,16 @@ export class BlockDecoder {
         }
         if (repeat > 0) {
           if (count + repeat > maxEntries) throw new InvalidBzip2('a block is too long');
-          links.fill(recent[0]!, count, count + repeat);
+          links.fill(recentBytes[0]!, count, count + repeat);
           count += repeat;
           repeat = 0;
           weight = 1;
         }
         if (symbol === endOfBlock) return count;
         if (count === maxEntries) throw new InvalidBzip2('a block is too long');
-        const byte = recent[symbol - 1]!;
-        recent.copyWithin(1, 0, symbol - 1);
-        recent[0] = byte;
+        const byte = recentBytes[symbol - 1]!;
+        recentBytes.copyWithin(1, 0, symbol - 1);
+        recentBytes[0] = byte;
         links[count++] = byte;
       }
     }
@@ -215,14 +216,14 @@ export class BlockDecoder {
   #readSelectors(tableCount: number): Uint8Array {
     const count = this.#read(15);
     if (count === 0) throw new InvalidBzip2('a block selects no Huffman table');
-    const recent = Array.from({ length: tableCount }, (_, i) => i);
+    const recentTables = Array.from({ length: tableCount }, (_, i) => i);
     const selectors = new Uint8Array(count);
     for (let i = 0; i < count; i++) {
       let at = 0;
       while (this.#read(1) === 1)
         if (++at >= tableCount) throw new InvalidBzip2('a block selects an unknown Huffman table');
-      const [table] = recent.splice(at, 1);
-      recent.unshift(table!);
+      const [table] = recentTables.splice(at, 1);
+      recentTables.unshift(table!);
       selectors[i] = table!;
     }
     return selectors;

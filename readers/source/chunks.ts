@@ -13,7 +13,7 @@ import type { ChunkStart, Split } from './splitter.js';
 export type ChunkRef =
   | {
       readonly kind: 'range' | 'bgzf';
-      /** The file's name in messages. */
+      /** The file name in messages. */
       readonly name: string;
       readonly file: string;
       readonly from: number;

@@ -10,7 +10,7 @@ export type Compression = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
  */
 export function compressionOf(head: Uint8Array, name: string, decodesUtf16 = false): Compression {
   if (decodesUtf16 && markedUtf16(head) !== undefined) return 'plain';
-  for (const { what, magic, fix } of refused) {
+  for (const { what, magic, fix } of refusedFormats) {
     if (magic.every((byte, i) => head[i] === byte)) {
       throw new InputError({ file: name, byte: 0 }, `this is ${what}, not a text file: ${fix}`);
     }
@@ -49,7 +49,7 @@ export function hasByteOrderMark(text: Uint8Array): boolean {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
 }
 
-const refused = [
+const refusedFormats = [
   { what: 'a zip archive', magic: [0x50, 0x4b, 3, 4], fix: 'unpack it first' },
   { what: 'xz-compressed', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], fix: 'compress it with gzip' },
   { what: 'zstd-compressed', magic: [0x28, 0xb5, 0x2f, 0xfd], fix: 'compress it with gzip' },

@@ -11,7 +11,7 @@ import { asInputError, tooMuchDecoded } from './errors.js';
  * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; a plain file is read as it is. `progress.read` counts the bytes
  * of the file that have been read. Throws InputError for damage and AppError beyond the budget `decompressedBytes`.
  */
-export async function* decompressed(
+export async function* decompressStream(
   file: FileReader,
   compression: Compression,
   name: string,
@@ -19,7 +19,7 @@ export async function* decompressed(
 ): AsyncGenerator<Uint8Array> {
   const input = countedInput(file, progress);
   if (compression === 'plain') return yield* input;
-  const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzip(file, input, name);
+  const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzipStream(file, input, name);
   let total = 0;
   for await (const piece of pieces) {
     total += piece.length;
@@ -28,7 +28,7 @@ export async function* decompressed(
   }
 }
 
-async function* gunzip(
+async function* gunzipStream(
   file: FileReader,
   bytes: AsyncIterable<Uint8Array>,
   name: string,
@@ -70,7 +70,10 @@ export async function isZeroFrom(file: FileReader, from: number): Promise<boolea
 }
 
 /** Joins pieces of `bytes` bytes in all. */
-export function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+export function concatenateBytes(
+  pieces: readonly Uint8Array[],
+  bytes: number,
+): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(bytes);
   let at = 0;
   for (const piece of pieces) {

@@ -5,7 +5,7 @@ import { AppError, InputError } from '../../engine/core/errors.js';
 export function asInputError(error: unknown, name: string, byte?: number): unknown {
   const code = (error as { code?: unknown }).code;
   const position = byte === undefined ? { file: name } : { file: name, byte };
-  if (code === 'Z_BUF_ERROR') return truncated(name, byte);
+  if (code === 'Z_BUF_ERROR') return truncatedInput(name, byte);
   if (code === 'Z_DATA_ERROR')
     return new InputError(
       position,
@@ -16,7 +16,7 @@ export function asInputError(error: unknown, name: string, byte?: number): unkno
 }
 
 /** The error for a compressed file that was cut off. */
-export function truncated(name: string, byte?: number): InputError {
+export function truncatedInput(name: string, byte?: number): InputError {
   const position = byte === undefined ? { file: name } : { file: name, byte };
   return new InputError(position, 'the compressed file ends early: it was cut off, fetch it again');
 }

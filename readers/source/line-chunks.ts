@@ -2,8 +2,8 @@ import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import { bgzfBlockBytes } from './compression.js';
-import { concat, isZeroFrom } from './decompress.js';
-import { lineTooLong, tooMuchDecoded, truncated } from './errors.js';
+import { concatenateBytes, isZeroFrom } from './decompress.js';
+import { lineTooLong, tooMuchDecoded, truncatedInput } from './errors.js';
 import type { ChunkOptions, Chunks } from './source.js';
 
 /** Ranges of an uncompressed file; the threads that load them find the line ends. */
@@ -31,7 +31,7 @@ export async function* blockChunks(
   const common = { kind: 'bgzf', name, file: file.path } as const;
   let from = 0;
   let decodedBytes = 0;
-  let wanted = bodyOffset + targetBytes;
+  let wantedOffset = bodyOffset + targetBytes;
   let at = 0;
   let lastDecoded = -1;
   let isFirst = true;
@@ -52,19 +52,19 @@ export async function* blockChunks(
       );
     }
     const end = at + size;
-    if (end > file.bytes) throw truncated(name, at);
+    if (end > file.bytes) throw truncatedInput(name, at);
     lastDecoded = littleEndian32(window, end - 4 - windowFrom);
     decodedBytes += lastDecoded; // inflating the block later checks the size that it claims
     if (decodedBytes > budgets.decompressedBytes) throw tooMuchDecoded(name);
     at = end;
-    if (decodedBytes >= wanted) {
+    if (decodedBytes >= wantedOffset) {
       yield {
         ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
         sourceBytes: at,
       };
       from = at;
       isFirst = false;
-      wanted = decodedBytes + targetBytes;
+      wantedOffset = decodedBytes + targetBytes;
     }
   }
   if (at > from)
@@ -92,25 +92,25 @@ export async function* decompressedLineChunks(
     const skipped = Math.min(toSkip, piece.length);
     toSkip -= skipped;
     if (skipped === piece.length) continue;
-    const rest = piece.subarray(skipped);
-    const end = rest.lastIndexOf(10) + 1;
-    pending.push(rest);
-    pendingBytes += rest.length;
+    const restOfPiece = piece.subarray(skipped);
+    const end = restOfPiece.lastIndexOf(10) + 1;
+    pending.push(restOfPiece);
+    pendingBytes += restOfPiece.length;
     // The last `open` bytes belong to a line that has not ended yet.
-    if (open + (end > 0 ? rest.indexOf(10) : rest.length) > budgets.lineBytes)
+    if (open + (end > 0 ? restOfPiece.indexOf(10) : restOfPiece.length) > budgets.lineBytes)
       throw lineTooLong(name);
-    open = end > 0 ? rest.length - end : open + rest.length;
+    open = end > 0 ? restOfPiece.length - end : open + restOfPiece.length;
     if (pendingBytes < targetBytes || open === pendingBytes) continue;
-    const all = concat(pending, pendingBytes);
-    const whole = pendingBytes - open;
-    pending = open === 0 ? [] : [all.slice(whole)];
+    const all = concatenateBytes(pending, pendingBytes);
+    const wholeBytes = pendingBytes - open;
+    pending = open === 0 ? [] : [all.slice(wholeBytes)];
     pendingBytes = open;
-    const bytes = open === 0 ? all : all.slice(0, whole);
+    const bytes = open === 0 ? all : all.slice(0, wholeBytes);
     yield { ref: { kind: 'bytes', name, bytes }, sourceBytes: progress.read };
   }
   if (pendingBytes > 0)
     yield {
-      ref: { kind: 'bytes', name, bytes: concat(pending, pendingBytes) },
+      ref: { kind: 'bytes', name, bytes: concatenateBytes(pending, pendingBytes) },
       sourceBytes: fileBytes,
     };
 }

@@ -5,7 +5,7 @@ import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { bgzfBlockBytes } from './compression.js';
-import { asInputError, lineTooLong, truncated } from './errors.js';
+import { asInputError, lineTooLong, truncatedInput } from './errors.js';
 import { withoutDropped } from './splitter.js';
 
 /** Loads the whole lines of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */
@@ -15,11 +15,11 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   try {
     if (ref.kind === 'records') return await loadRecords(file, ref);
     if (ref.kind === 'range') return await loadRange(file, ref);
-    const text = inflate(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
+    const text = inflateBlocks(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
     if (start === 0 && !ref.isFirst) return memoryFor(0);
     const tail = await restOfLineInBlocks(file, ref.to, ref.name, bytesLeft(text, start));
-    return joined(text.subarray(start), tail);
+    return joinBytes(text.subarray(start), tail);
   } finally {
     await file.close();
   }
@@ -40,16 +40,16 @@ async function loadRange(
 ): Promise<Uint8Array> {
   const all = memoryFor(to - from + tailBytes);
   const read = all.subarray(0, await file.readInto(all, from));
-  const own = read.subarray(0, to - from);
-  const start = isFirst ? skip : own.indexOf(10) + 1;
-  if (start === 0 && !isFirst) return own.subarray(0, 0);
-  const maxBytes = bytesLeft(own, start);
-  const end = read.indexOf(10, own.length);
-  const isWhole = end >= 0 ? end - own.length <= maxBytes : from + read.length >= file.bytes;
-  if (isWhole && read.length - own.length <= maxBytes + 1) {
+  const ownBytes = read.subarray(0, to - from);
+  const start = isFirst ? skip : ownBytes.indexOf(10) + 1;
+  if (start === 0 && !isFirst) return ownBytes.subarray(0, 0);
+  const maxBytes = bytesLeft(ownBytes, start);
+  const end = read.indexOf(10, ownBytes.length);
+  const isWhole = end >= 0 ? end - ownBytes.length <= maxBytes : from + read.length >= file.bytes;
+  if (isWhole && read.length - ownBytes.length <= maxBytes + 1) {
     return read.subarray(start, end < 0 ? read.length : end + 1);
   }
-  const lines = joined(own.subarray(start), await restOfLine(file, to, name, maxBytes));
+  const lines = joinBytes(ownBytes.subarray(start), await restOfLine(file, to, name, maxBytes));
   release(new Uint8Array(all.buffer));
   return lines;
 }
@@ -59,7 +59,7 @@ function bytesLeft(text: Uint8Array, start: number): number {
   return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
 }
 
-function joined(lines: Uint8Array, tail: Uint8Array): Uint8Array {
+function joinBytes(lines: Uint8Array, tail: Uint8Array): Uint8Array {
   const all = memoryFor(lines.length + tail.length);
   all.set(lines);
   all.set(tail, lines.length);
@@ -100,7 +100,7 @@ async function restOfLine(
   }
 }
 
-/** The same for decompressed bytes, starting with the BGZF block at `from`. */
+/** As `restOfLine`, for decompressed bytes, starting with the BGZF block at `from`. */
 async function restOfLineInBlocks(
   file: FileReader,
   from: number,
@@ -120,8 +120,8 @@ async function restOfLineInBlocks(
     const block = window.subarray(at - windowFrom);
     const size = bgzfBlockBytes(block, 0);
     if (size === 0) break; // zero padding, which `blockChunks` has checked
-    if (size > block.length) throw truncated(name, at);
-    const text = inflate(block.subarray(0, size), name, at);
+    if (size > block.length) throw truncatedInput(name, at);
+    const text = inflateBlocks(block.subarray(0, size), name, at);
     const end = text.indexOf(10);
     pieces.push(end < 0 ? text : text.subarray(0, end + 1));
     bytes += pieces.at(-1)!.length;
@@ -133,11 +133,11 @@ async function restOfLineInBlocks(
 }
 
 /** Decompresses whole BGZF blocks; zlib checks the CRC and the length of each. */
-function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
+function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Array {
   let decodedBytes = 0;
   for (let at = 0; at < blocks.length;) {
     const size = bgzfBlockBytes(blocks, at);
-    if (size === 0 || at + size > blocks.length) throw truncated(name, byte + at);
+    if (size === 0 || at + size > blocks.length) throw truncatedInput(name, byte + at);
     const end = at + size;
     decodedBytes +=
       (blocks[end - 4]! |

@@ -2,7 +2,7 @@ import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeaderSource } from '../reader.js';
 import { compressionOf, hasByteOrderMark } from './compression.js';
-import { concat, decompressed } from './decompress.js';
+import { concatenateBytes, decompressStream } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
 import type { ChunkOptions, Chunks, Source } from './source.js';
@@ -28,8 +28,9 @@ export async function openSource(
     const decodesUtf16 = encoding === null || encoding?.startsWith('utf-16') === true;
     const compression = compressionOf(await file.read(0, 64), name, decodesUtf16);
     const warnings: string[] = [];
-    const packed = (progress?: { read: number }) => decompressed(file, compression, name, progress);
-    const start = new FileStart(name, packed());
+    const decompressedStream = (progress?: { read: number }) =>
+      decompressStream(file, compression, name, progress);
+    const start = new FileStart(name, decompressedStream());
     if (compression !== 'plain')
       refuseSecondCompression((await start.raw(64)).bytes, name, decodesUtf16);
     const order = decodesUtf16
@@ -37,11 +38,13 @@ export async function openSource(
       : undefined;
     if (order !== undefined && encoding === null)
       warnings.push('the text is UTF-16 and was decoded: reader_params.encoding declares it');
-    const damaged = () => {
+    const onDamage = () => {
       if (!warnings.includes(notUtf16)) warnings.push(notUtf16);
     };
-    const text: typeof packed =
-      order === undefined ? packed : (progress) => fromUtf16(packed(progress), order, damaged);
+    const text: typeof decompressedStream =
+      order === undefined
+        ? decompressedStream
+        : (progress) => fromUtf16(decompressedStream(progress), order, onDamage);
     if (order !== undefined) await start.close();
     const head = order === undefined ? start : new FileStart(name, text());
     const markBytes = hasByteOrderMark((await head.raw(4)).bytes) ? 3 : 0;
@@ -58,7 +61,7 @@ export async function openSource(
       warnings,
       chunks(offset, targetBytes, signal, splitter) {
         const options = { name, bodyOffset: offset + markBytes, targetBytes, signal };
-        // Chunks of these are read from the file by the threads themselves.
+        // Threads read the chunks of such a file themselves.
         const isDirect = order === undefined;
         if (isDirect && compression === 'plain')
           return splitter ? recordRangeChunks(file, options, splitter) : rangeChunks(file, options);
@@ -134,7 +137,7 @@ class FileStart implements HeaderSource {
         bytes += value.length;
       }
     }
-    if (pieces.length > 1) this.#bytes = concat(pieces, bytes);
+    if (pieces.length > 1) this.#bytes = concatenateBytes(pieces, bytes);
     return { bytes: this.#bytes, isWhole: this.#isWhole };
   }
 

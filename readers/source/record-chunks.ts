@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
-import { concat } from './decompress.js';
+import { concatenateBytes } from './decompress.js';
 import { recordTooLong } from './errors.js';
 import type { ChunkOptions, Chunks } from './source.js';
 import { withoutDropped, type SplitFault, type Splitter } from './splitter.js';
@@ -22,10 +22,10 @@ export async function* recordRangeChunks(
   for (let from = bodyOffset; from < file.bytes;) {
     signal?.throwIfAborted();
     if (window.length < size) window = new Uint8Array(size);
-    const filled = await file.readInto(window.subarray(0, size), from);
-    if (filled === 0) throw new InputError({ file: name, byte: from }, 'the file ends early');
-    const isLast = from + filled >= file.bytes;
-    const split = splitter.next(window.subarray(0, filled), isLast);
+    const filledBytes = await file.readInto(window.subarray(0, size), from);
+    if (filledBytes === 0) throw new InputError({ file: name, byte: from }, 'the file ends early');
+    const isLast = from + filledBytes >= file.bytes;
+    const split = splitter.next(window.subarray(0, filledBytes), isLast);
     if (split.kind === 'fault') throw await faultError(split, name, from, file.stream());
     if (split.end === 0) {
       if (size > budgets.lineBytes) throw recordTooLong(name);
@@ -50,24 +50,24 @@ export async function* decompressedRecordChunks(
   let from = bodyOffset;
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
-  let wanted = targetBytes;
+  let wantedBytes = targetBytes;
   const progress = { read: 0 };
 
   const split = async (isLast: boolean): Promise<ChunkRef | undefined> => {
     if (pendingBytes === 0) return undefined;
-    const all = concat(pending, pendingBytes);
+    const all = concatenateBytes(pending, pendingBytes);
     const found = splitter.next(all, isLast);
     if (found.kind === 'fault') throw await faultError(found, name, from, text());
     pending = [all.subarray(found.end)];
     pendingBytes -= found.end;
     from += found.end;
     if (found.end > 0) {
-      wanted = targetBytes;
+      wantedBytes = targetBytes;
       const bytes = withoutDropped(all.slice(0, found.end), found.dropped);
       return { kind: 'bytes', name, bytes, ...(found.start && { start: found.start }) };
     }
     if (pendingBytes > budgets.lineBytes) throw recordTooLong(name);
-    wanted = pendingBytes * 2;
+    wantedBytes = pendingBytes * 2;
     return undefined;
   };
 
@@ -78,7 +78,7 @@ export async function* decompressedRecordChunks(
     if (skipped === piece.length) continue;
     pending.push(piece.subarray(skipped));
     pendingBytes += piece.length - skipped;
-    if (pendingBytes < wanted) continue;
+    if (pendingBytes < wantedBytes) continue;
     const ref = await split(false);
     if (ref) yield { ref, sourceBytes: progress.read };
   }
@@ -92,19 +92,19 @@ async function faultError(
   from: number,
   text: AsyncIterable<Uint8Array>,
 ): Promise<InputError> {
-  const byte = from + at;
-  let left = byte;
+  const faultOffset = from + at;
+  let bytesLeft = faultOffset;
   let line = 1;
   let previous = 0;
   for await (const piece of text) {
-    const end = Math.min(left, piece.length);
+    const end = Math.min(bytesLeft, piece.length);
     for (let i = 0; i < end; i++) {
       const c = piece[i]!;
       if (c === 13 || (c === 10 && previous !== 13)) line++;
       previous = c;
     }
-    left -= end;
-    if (left === 0) break;
+    bytesLeft -= end;
+    if (bytesLeft === 0) break;
   }
-  return new InputError({ file: name, line, byte }, message);
+  return new InputError({ file: name, line, byte: faultOffset }, message);
 }

@@ -5,10 +5,10 @@ import type { Splitter } from './splitter.js';
 
 /** A file to import: its decompressed start, and its chunks for the pool. Close it in `finally`. */
 export interface Source {
-  /** The file's name in messages. */
+  /** The file name in messages. */
   readonly name: string;
   readonly compression: Compression;
-  /** Size on disk. */
+  /** The size on disk. */
   readonly bytes: number;
   readonly head: HeaderSource;
   /** Unusual properties that are no error, such as a missing BGZF end block; complete when `chunks` has ended. */
@@ -31,7 +31,7 @@ export type Chunks = AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceByt
 
 /** How a source is split into chunks. */
 export interface ChunkOptions {
-  /** The file's name in messages. */
+  /** The file name in messages. */
   readonly name: string;
   /** Decompressed bytes before the first record. */
   readonly bodyOffset: number;

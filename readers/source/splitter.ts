@@ -16,7 +16,7 @@ export interface Split {
   readonly kind: 'split';
   /** Number of bytes that are whole records; 0 when more bytes are needed. */
   readonly end: number;
-  /** Ranges of these bytes that are not read. Their line ends are not part of them, so that line numbers stay right. */
+  /** Ranges of these bytes that are not read. They contain no line ends, so that line numbers stay right. */
   readonly dropped: readonly (readonly [from: number, to: number])[];
   /** The state at the start of the bytes, for formats that need it; passed to `Reader.read`. */
   readonly start?: ChunkStart;
@@ -24,7 +24,7 @@ export interface Split {
 
 /** The state of the text at the start of a chunk. */
 export interface ChunkStart {
-  /** Number of open elements. */
+  /** The number of open elements. */
   readonly depth: number;
   /** Characters before the chunk on its first line. */
   readonly column: number;

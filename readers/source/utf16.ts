@@ -19,8 +19,8 @@ export function markedUtf16(text: Uint8Array): Utf16 | undefined {
  * its first code units have a zero in the same byte, as ASCII characters do, and hardly any in the other.
  */
 export function detectedUtf16(start: Uint8Array): Utf16 | undefined {
-  const marked = markedUtf16(start);
-  if (marked !== undefined) return marked;
+  const markedOrder = markedUtf16(start);
+  if (markedOrder !== undefined) return markedOrder;
   const units = Math.min(start.length, utf16Sample) >> 1;
   const zeros = [0, 0];
   for (let at = 0; at < 2 * units; at++) if (start[at] === 0) zeros[at & 1]!++;
@@ -40,26 +40,26 @@ export async function* fromUtf16(
   order: Utf16,
   damaged: () => void,
 ): AsyncGenerator<Uint8Array> {
-  let rest = Buffer.alloc(0);
+  let restOfBytes = Buffer.alloc(0);
   for await (const piece of pieces) {
-    const bytes = Buffer.concat([rest, piece]);
-    let whole = bytes.length & ~1;
+    const bytes = Buffer.concat([restOfBytes, piece]);
+    let wholeLength = bytes.length & ~1;
     // A pair of surrogates is decoded as one.
-    const lead = order === 'utf-16le' ? bytes[whole - 1]! : bytes[whole - 2]!;
-    if (whole > 0 && lead >= 0xd8 && lead <= 0xdb) whole -= 2;
-    rest = Buffer.from(bytes.subarray(whole));
-    if (whole > 0) yield decoded(bytes.subarray(0, whole), order, damaged);
+    const lead = order === 'utf-16le' ? bytes[wholeLength - 1]! : bytes[wholeLength - 2]!;
+    if (wholeLength > 0 && lead >= 0xd8 && lead <= 0xdb) wholeLength -= 2;
+    restOfBytes = Buffer.from(bytes.subarray(wholeLength));
+    if (wholeLength > 0) yield decodeUtf16(bytes.subarray(0, wholeLength), order, damaged);
   }
-  const whole = rest.length & ~1;
-  if (whole > 0) yield decoded(rest.subarray(0, whole), order, damaged);
-  if (rest.length > whole) {
+  const wholeLength = restOfBytes.length & ~1;
+  if (wholeLength > 0) yield decodeUtf16(restOfBytes.subarray(0, wholeLength), order, damaged);
+  if (restOfBytes.length > wholeLength) {
     damaged();
     yield Buffer.from('\ufffd');
   }
 }
 
 /** `bytes` is a copy, which may be changed. */
-function decoded(bytes: Buffer, order: Utf16, damaged: () => void): Uint8Array {
+function decodeUtf16(bytes: Buffer, order: Utf16, damaged: () => void): Uint8Array {
   const text = (order === 'utf-16be' ? bytes.swap16() : bytes).toString('utf16le');
   if (text.isWellFormed()) return Buffer.from(text);
   damaged();

@@ -9,7 +9,7 @@ export interface NonFinite {
   readonly isNonFinite: true;
 }
 
-/** What is to be said of a text that is NaN, infinite or too large for a double; undefined for any other. */
+/** The finding for a text that is NaN, infinite or too large for a double; undefined for any other. */
 export function nonFinite(bytes: Uint8Array, from: number, to: number): NonFinite | undefined {
   if (isNotANumber(bytes, from, to))
     return { code: codes.nan, message: 'the value is NaN', isNonFinite: true };

@@ -63,7 +63,7 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-/** How near the sum of two doubles may be to the middle between two others, relative to it: much more than the rounding errors below. */
+/** The relative distance up to which the sum of two doubles may be the middle between two others: much more than the rounding errors below. */
 const margin = 1e-28;
 
 /**
@@ -90,11 +90,12 @@ export function longDecimalAt(bytes: Uint8Array, from: number, to: number): numb
   const product = high * unit;
   const sum = product + low;
   const added = sum - product;
-  const rest = product - (sum - added) + (low - added) + lowPart(high, unit, product);
+  const errorTerm = product - (sum - added) + (low - added) + lowPart(high, unit, product);
   const power = powersOfTen[decimals]!;
   const quotient = sum / power;
-  const back = quotient * power;
-  const correction = (sum - back - lowPart(quotient, power, back) + rest) / power;
+  const backProduct = quotient * power;
+  const correction =
+    (sum - backProduct - lowPart(quotient, power, backProduct) + errorTerm) / power;
   const error = quotient * margin;
   const value = quotient + (correction + error);
   if (value !== quotient + (correction - error)) return NaN;

@@ -15,14 +15,19 @@ const slack = 64; // kernels read and write whole vectors beyond the end
 const set = slack;
 const text = set + 32 + slack;
 const positions = text + scanBytes + slack;
-const from = positions + 4 * (scanBytes + slack);
-const to = from + 4 * scanCells;
-const out = to + 4 * scanCells;
-const ends = out + scanBytes + slack;
-const end = ends + 4 * scanCells;
+const fromAddress = positions + 4 * (scanBytes + slack);
+const toAddress = fromAddress + 4 * scanCells;
+const outAddress = toAddress + 4 * scanCells;
+const endsAddress = outAddress + scanBytes + slack;
+const endAddress = endsAddress + 4 * scanCells;
 
 /** The addresses of the text and of the ranges for further kernels, and where the memory ends that `ScanBuffer` uses itself. */
-export const scanAddresses = { text, from, to, end } as const;
+export const scanAddresses = {
+  text,
+  from: fromAddress,
+  to: toAddress,
+  end: endAddress,
+} as const;
 
 /** A set of up to eight bytes to search for. */
 export class ByteSet {
@@ -63,7 +68,7 @@ export class ScanBuffer<E = object> {
   readonly #set: Uint8Array;
 
   /** `more` are further kernels for the same text, which use the memory from `scanAddresses.end` to `memoryEnd`. */
-  constructor(more: readonly Kernel[] = [], memoryEnd: number = end) {
+  constructor(more: readonly Kernel[] = [], memoryEnd: number = endAddress) {
     this.exports = instantiate<E & ScanExports>(
       [...kernels, ...more],
       Math.ceil(memoryEnd / 65_536),
@@ -72,11 +77,11 @@ export class ScanBuffer<E = object> {
     this.bytes = new Uint8Array(buffer, text, scanBytes + slack);
     this.#set = new Uint8Array(buffer, set, 32);
     this.positions = new Int32Array(buffer, positions, scanBytes + slack);
-    this.from = new Int32Array(buffer, from, scanCells);
-    this.to = new Int32Array(buffer, to, scanCells);
-    this.gathered = new Uint8Array(buffer, out, scanBytes + slack);
-    this.ends = new Int32Array(buffer, ends, scanCells);
-    this.offsets = new Int32Array(buffer, ends - 4, scanCells + 1);
+    this.from = new Int32Array(buffer, fromAddress, scanCells);
+    this.to = new Int32Array(buffer, toAddress, scanCells);
+    this.gathered = new Uint8Array(buffer, outAddress, scanBytes + slack);
+    this.ends = new Int32Array(buffer, endsAddress, scanCells);
+    this.offsets = new Int32Array(buffer, endsAddress - 4, scanCells + 1);
   }
 
   /** Copies `source` from `at` on into the buffer, as far as there is room. */
@@ -96,7 +101,14 @@ export class ScanBuffer<E = object> {
 
   /** Gathers `count` ranges from `from[first]` on; returns their total length. */
   gather(first: number, count: number): number {
-    return this.exports.gather(text, from + 4 * first, to + 4 * first, count, out, ends);
+    return this.exports.gather(
+      text,
+      fromAddress + 4 * first,
+      toAddress + 4 * first,
+      count,
+      outAddress,
+      endsAddress,
+    );
   }
 }
 

@@ -25,9 +25,9 @@ export class Annotations {
 
   constructor(key: string, names: readonly string[]) {
     this.#key = new TextEncoder().encode(key);
-    const numbered = names.indexOf('ALLELE_NUM');
-    this.#isNumber = numbered >= 0;
-    this.#subfield = this.#isNumber ? numbered : names.indexOf('Allele');
+    const alleleNumberAt = names.indexOf('ALLELE_NUM');
+    this.#isNumber = alleleNumberAt >= 0;
+    this.#subfield = this.#isNumber ? alleleNumberAt : names.indexOf('Allele');
     this.#isShortened = names.includes('Consequence');
   }
 
@@ -87,8 +87,8 @@ export class Annotations {
 
   #begin(at: number): void {
     if (this.count === this.starts.length) {
-      this.starts = doubled(this.starts);
-      this.#alleles = doubled(this.#alleles);
+      this.starts = doubleList(this.starts);
+      this.#alleles = doubleList(this.#alleles);
     }
     this.starts[this.count++] = at;
   }
@@ -100,11 +100,11 @@ export class Annotations {
       list.forEach((name, i) => !names.has(name) && names.set(name, i));
     if (this.#isNumber) add(alleles.map((_, i) => String(i + 1)));
     else if (this.#isShortened) {
-      add(shortened(reference, alleles));
+      add(trimmedAlleles(reference, alleles));
       add(alleles);
     } else {
       add(alleles);
-      add(shortened(reference, alleles));
+      add(trimmedAlleles(reference, alleles));
     }
     return names;
   }
@@ -122,7 +122,7 @@ export class Annotations {
 }
 
 /** The alleles as VEP writes them: without the first base that all alleles of an insertion or deletion share, `-` when empty. */
-function shortened(reference: string, alleles: readonly string[]): readonly string[] {
+function trimmedAlleles(reference: string, alleles: readonly string[]): readonly string[] {
   const all = [reference, ...alleles].filter((allele) => !allele.includes('*'));
   const isShared = all.every((allele) => allele[0] === reference[0]);
   if (!isShared || all.every((allele) => allele.length === reference.length)) return alleles;
@@ -136,7 +136,7 @@ function isKey(key: Uint8Array, bytes: Uint8Array, at: number, to: number): bool
   return true;
 }
 
-function doubled(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+function doubleList(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const bigger = new Int32Array(list.length * 2);
   bigger.set(list);
   return bigger;

@@ -10,18 +10,18 @@ import { symbolsKey } from './known-sources.js';
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   const columns: Column[] = [
     coordinatesColumn,
-    scalar('variant', 'string'),
-    scalar('allele', 'string'),
-    scalar('row_id', 'string'),
-    scalar('reference_allele', 'string'),
-    { ...scalar('alternate_alleles', 'string'), isList: true },
-    scalar('qual', 'double'),
-    { ...scalar('filter', 'string'), isList: true },
+    scalarColumn('variant', 'string'),
+    scalarColumn('allele', 'string'),
+    scalarColumn('row_id', 'string'),
+    scalarColumn('reference_allele', 'string'),
+    { ...scalarColumn('alternate_alleles', 'string'), isList: true },
+    scalarColumn('qual', 'double'),
+    { ...scalarColumn('filter', 'string'), isList: true },
   ];
   if (header.info.length > 0) {
     const keys = annotationKeysOf(header, params);
     columns.push(
-      object(
+      objectColumn(
         'info',
         header.info.flatMap((one) => {
           const column = infoColumn(one, keys.get(one.id));
@@ -29,7 +29,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
             return [{ ...column, isList: false }];
           const meaning = header.meanings.find(({ id }) => id === one.id);
           if (meaning === undefined || column.children) return [column];
-          const symbols = { ...scalar(symbolsKey(one.id), 'string'), isList: true };
+          const symbols = { ...scalarColumn(symbolsKey(one.id), 'string'), isList: true };
           return [
             meaning.separator === undefined ? column : { ...column, isList: true },
             ...(meaning.symbolsEndAt === undefined ? [] : [symbols]),
@@ -47,9 +47,9 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
         'reader_params',
         `sample_key: "${key}" is the name of another column of a VCF record`,
       );
-    const name = scalar('name', 'string');
+    const name = scalarColumn('name', 'string');
     columns.push({
-      ...object(key, [name, ...format.filter((one) => one.name !== 'name')]),
+      ...objectColumn(key, [name, ...format.filter((one) => one.name !== 'name')]),
       isList: true,
     });
   }
@@ -58,7 +58,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
 
 /** The descriptions that a VCF header gives its fields, and the entity type of `variant`. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
-  const of = (root: string, definitions: readonly Definition[]) =>
+  const definitionsOf = (root: string, definitions: readonly Definition[]) =>
     definitions
       .filter((one) => one.description !== '')
       .map((one) => ({
@@ -68,14 +68,14 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
       }));
   return [
     { name: 'variant', path: ['variant'], entityType: 'variant' },
-    ...of('info', header.info),
+    ...definitionsOf('info', header.info),
     ...header.meanings.flatMap(({ id, genes }) => {
       if (genes === undefined) return [];
       const path = ['info', ...genes];
       const description = `The gene symbols of ${id}`;
       return [{ name: path.join('.'), path, entityType: 'gene' as const, description }];
     }),
-    ...(header.samples.length > 0 ? of(params.sampleKey, header.format) : []),
+    ...(header.samples.length > 0 ? definitionsOf(params.sampleKey, header.format) : []),
   ];
 }
 
@@ -84,11 +84,11 @@ export function annotationKeysOf(
   header: VcfHeader,
   params: VcfParams,
 ): ReadonlyMap<string, readonly string[]> {
-  const known = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep', 'EFF']);
+  const annotationKeys = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep', 'EFF']);
   const keys = new Map<string, readonly string[]>();
   for (const { id, description } of header.info) {
-    if (!known.has(id)) continue;
-    const names = subfields(description);
+    if (!annotationKeys.has(id)) continue;
+    const names = subfieldNames(description);
     if (names.length > 1) keys.set(id, names);
   }
   return keys;
@@ -99,14 +99,16 @@ export function annotationKeysOf(
  * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6). SnpEff before 4.1 writes descriptions as
  * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
  */
-function subfields(description: string): string[] {
-  const quoted = /'([^']*\|[^']*)'/.exec(description)?.[1];
-  const listed = quoted ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
-  if (listed === undefined) return [];
-  const plain = /^\s*Effect\s*\(/.test(listed)
-    ? listed.replace('(', '|').replaceAll(/[[\]()]/g, '')
-    : listed;
-  const names = plain.split('|').map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
+function subfieldNames(description: string): string[] {
+  const quotedList = /'([^']*\|[^']*)'/.exec(description)?.[1];
+  const keyList = quotedList ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
+  if (keyList === undefined) return [];
+  const plainList = /^\s*Effect\s*\(/.test(keyList)
+    ? keyList.replace('(', '|').replaceAll(/[[\]()]/g, '')
+    : keyList;
+  const names = plainList
+    .split('|')
+    .map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
   return names.map((name, i) => (name === '' || names.indexOf(name) < i ? `field_${i + 1}` : name));
 }
 
@@ -116,10 +118,10 @@ const joinedSubfields = new Set(['Annotation', 'Consequence']);
 function infoColumn(definition: Definition, parts: readonly string[] | undefined): Column {
   if (parts === undefined) return definedColumn(definition);
   const children = parts.map((name) => ({
-    ...scalar(name, 'string'),
+    ...scalarColumn(name, 'string'),
     isList: joinedSubfields.has(name),
   }));
-  return { ...object(definition.id, children), isList: true };
+  return { ...objectColumn(definition.id, children), isList: true };
 }
 
 const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
@@ -132,23 +134,23 @@ const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
 
 function definedColumn({ id, number, type }: Definition): Column {
   const isList = type !== 'Flag' && number !== '1' && number !== '0';
-  return { ...scalar(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
+  return { ...scalarColumn(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
 }
 
-function scalar(name: string, type: StoredType): Column {
+function scalarColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 
-function object(name: string, children: Columns): Column {
+function objectColumn(name: string, children: Columns): Column {
   return { name, physical: name, type: 'object', isList: false, children };
 }
 
 /** The columns with physical names that differ in more than letter case. */
 function withPhysicalNames(columns: Columns): Columns {
-  const taken = new Set<string>();
+  const takenNames = new Set<string>();
   return columns.map((column) => ({
     ...column,
-    physical: freePhysical(column.name, taken),
+    physical: freePhysical(column.name, takenNames),
     ...(column.children && { children: withPhysicalNames(column.children) }),
   }));
 }
@@ -164,10 +166,11 @@ export function freePhysical(name: string, taken: Set<string>): string {
 /** Throws when the dataset has objects for a field that holds plain values in the VCF. */
 export function refuseObjects(declared: Columns, columns: Columns, at = ''): void {
   for (const [i, { name, type, children }] of columns.entries()) {
-    const own = declared[i]!;
-    if (type === 'object' && own.type !== 'object')
-      throw typeConflict(`${at}${name}`, type, own.type);
-    if (type === 'object') refuseObjects(own.children ?? [], children ?? [], `${at}${name}.`);
+    const declaredType = declared[i]!;
+    if (type === 'object' && declaredType.type !== 'object')
+      throw typeConflict(`${at}${name}`, type, declaredType.type);
+    if (type === 'object')
+      refuseObjects(declaredType.children ?? [], children ?? [], `${at}${name}.`);
   }
 }
 

@@ -5,7 +5,7 @@ import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import { floatAt, powersOfTen } from '../text/numbers.js';
 import { KeyKind, type KeyBuilder } from './key-builder.js';
 
-/** How the fast path parses the values of a FORMAT key. */
+/** The way in which the fast path parses the values of a FORMAT key. */
 const enum FastKind {
   Integer,
   Integers,
@@ -209,15 +209,15 @@ function readGenotype(
   row: number,
 ): number {
   if (column.length < row) column.padTo(row);
-  const most = Math.min(to, at + longest);
-  const into = column.reserve(longest);
+  const maxAt = Math.min(to, at + longest);
+  const targetBytes = column.reserve(longest);
   let out = column.end;
   let end = at;
-  for (; end < most; end++) {
+  for (; end < maxAt; end++) {
     const c = bytes[end]!;
     // `.`, `/` and the digits are consecutive in ASCII.
     if ((c < 46 || c > 57) && c !== 124) break;
-    into[out++] = c;
+    targetBytes[out++] = c;
   }
   if (end === at || (end - at === 1 && bytes[at] === 46)) column.appendNull();
   else column.commit(out);
@@ -232,15 +232,15 @@ function readText(
   row: number,
 ): number {
   if (column.length < row) column.padTo(row);
-  const most = Math.min(to, at + longest);
-  const into = column.reserve(longest);
+  const maxAt = Math.min(to, at + longest);
+  const targetBytes = column.reserve(longest);
   let out = column.end;
   let end = at;
-  for (; end < most; end++) {
+  for (; end < maxAt; end++) {
     const c = bytes[end]!;
     if (c === 58 || c === 9) break;
     if (c === 37) return -1;
-    into[out++] = c;
+    targetBytes[out++] = c;
   }
   if (end === at || (end - at === 1 && bytes[at] === 46)) column.appendNull();
   else column.commit(out);

@@ -34,9 +34,9 @@ export class FixedColumns {
   /** Adds the columns to `out`. Throws `invalid` when `columns` has one with a type that cannot store the values of VCF records. */
   constructor(columns: Columns, out: BatchBuilder, build: string) {
     const column = <B extends ColumnBuilder>(name: string): B => {
-      const wanted = columns.find((one) => one.name === name)!;
-      checkType(wanted.name, wanted.type, wanted.isList);
-      return out.column(wanted) as B;
+      const wantedColumn = columns.find((one) => one.name === name)!;
+      checkType(wantedColumn.name, wantedColumn.type, wantedColumn.isList);
+      return out.column(wantedColumn) as B;
     };
     this.#coordinates = column('genomic_coordinates');
     const member = <B extends ColumnBuilder>(name: string, type: string): B => {
@@ -65,8 +65,8 @@ export class FixedColumns {
   }
 
   /**
-   * Makes the columns of alleles that are longer than a string may be columns of type `text`. Calls `report` for each of them, and
-   * returns false as soon as that does.
+   * Turns the columns of alleles longer than a string may be into columns of type `text`. Calls `report` for each, and returns false as soon as
+   * `report` does.
    */
   widen(
     line: VcfLine,

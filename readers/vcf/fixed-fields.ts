@@ -55,21 +55,21 @@ export function appendVariant(
   const { bytes, chromFrom, chromTo, posFrom, posTo, start } = line;
   const room =
     prefix.length + (chromTo - chromFrom) + (posTo - posFrom) + (alleleTo - alleleFrom) + 24;
-  const into = column.reserve(room);
+  const targetBytes = column.reserve(room);
   let at = column.end;
-  for (let i = 0; i < prefix.length; i++) into[at++] = prefix[i]!;
-  at = copyUpper(into, at, bytes, chromFrom, chromTo);
-  into[at++] = 45;
+  for (let i = 0; i < prefix.length; i++) targetBytes[at++] = prefix[i]!;
+  at = copyUpper(targetBytes, at, bytes, chromFrom, chromTo);
+  targetBytes[at++] = 45;
   const startAt = at;
   // POS is copied as it is written, unless it has a sign or leading zeros.
-  if (bytes[posFrom]! > 48) for (let i = posFrom; i < posTo; i++) into[at++] = bytes[i]!;
-  else at = writeDigits(into, at, start);
+  if (bytes[posFrom]! > 48) for (let i = posFrom; i < posTo; i++) targetBytes[at++] = bytes[i]!;
+  else at = writeDigits(targetBytes, at, start);
   const startEnd = at;
-  into[at++] = 45;
-  if (stop === start) for (let i = startAt; i < startEnd; i++) into[at++] = into[i]!;
-  else at = writeDigits(into, at, stop);
-  into[at++] = 45;
-  at = copyUpper(into, at, bytes, alleleFrom, alleleTo);
+  targetBytes[at++] = 45;
+  if (stop === start) for (let i = startAt; i < startEnd; i++) targetBytes[at++] = targetBytes[i]!;
+  else at = writeDigits(targetBytes, at, stop);
+  targetBytes[at++] = 45;
+  at = copyUpper(targetBytes, at, bytes, alleleFrom, alleleTo);
   column.commit(at);
 }
 

@@ -2,7 +2,11 @@ import type { BooleanBuilder } from '../../engine/ingest/fixed-width-builders.js
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { hasOpenType, hasUndeclaredType, overlaid } from '../../engine/ingest/overlaid-columns.js';
+import {
+  hasOpenType,
+  hasUndeclaredType,
+  overlayColumn,
+} from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { describeType, freePhysical, refuseObjects, typeConflict } from './columns.js';
@@ -39,9 +43,9 @@ export interface InfoOptions {
   readonly report: Report;
   /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
   readonly widened: Set<string>;
-  /** How keys are meant. */
+  /** The interpretations of keys. */
   readonly meanings: readonly Meaning[];
-  /** The annotations of the line, when each becomes a record of its own, and their key. */
+  /** The annotations of the line, if each becomes a record, and their key. */
   readonly annotations: Annotations | null;
   readonly exploded: string | null;
 }
@@ -65,7 +69,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   /** The first key of the line before. */
   #first: KeyBuilder | null = null;
   #isAdded = false;
-  // The record being parsed.
+  // The bytes of the record being parsed.
   #bytes: Uint8Array = new Uint8Array(0);
   #lineNumber = 0;
   #row = 0;
@@ -82,7 +86,7 @@ export class InfoParser implements InfoExtent, ValueReport {
       isList: false,
       children: [],
     };
-    const struct = column ?? overlaid(empty, existing);
+    const struct = column ?? overlayColumn(empty, existing);
     if (struct.type !== 'object' || struct.isList)
       throw typeConflict('info', describeType(struct), 'object');
     this.#struct = new StructBuilder(struct);
@@ -126,9 +130,9 @@ export class InfoParser implements InfoExtent, ValueReport {
     let guess = this.#first;
     let previous: KeyBuilder | null = null;
     for (let at = from; at < to;) {
-      // Most files repeat the order of their keys, so the key that followed in the line before is tried first.
+      // Most files repeat the order of their keys, so the key that followed in the previous line is tried first.
       let entry = guess;
-      if (entry === null || !matches(entry.bytes, bytes, at, to)) {
+      if (entry === null || !matchesKey(entry.bytes, bytes, at, to)) {
         entry = this.#keys.find(bytes, at, to);
         if (entry === null) {
           const c = bytes[at];
@@ -294,18 +298,19 @@ export class InfoParser implements InfoExtent, ValueReport {
     let keyEnd = from;
     while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
-    const known = this.#known.get(name);
+    const knownColumn = this.#known.get(name);
     const hasValue = (keyEnd < to && bytes[keyEnd] === 61) || this.#widened.has(`info.${name}`);
-    const own: Column = {
+    const ownColumn: Column = {
       name,
-      physical: known === undefined ? freePhysical(name, this.#physicalNames) : known.physical,
+      physical:
+        knownColumn === undefined ? freePhysical(name, this.#physicalNames) : knownColumn.physical,
       type: hasValue ? 'string' : 'boolean',
       isList: false,
     };
-    const column = overlaid(own, known);
-    refuseObjects([own], [column], 'info.');
+    const column = overlayColumn(ownColumn, knownColumn);
+    refuseObjects([ownColumn], [column], 'info.');
     const entry = keyBuilderOf(name, this.#struct.child(column), this.#roleOf(name));
-    if (hasOpenType(known) && !hasValue) this.#flags.add(entry);
+    if (hasOpenType(knownColumn) && !hasValue) this.#flags.add(entry);
     this.#keys.add(entry);
     this.#addColumn();
     return entry;
@@ -319,7 +324,7 @@ export class InfoParser implements InfoExtent, ValueReport {
 }
 
 /** Whether the key is at `at`, followed by `=`, `;` or the end. */
-function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
+function matchesKey(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
   const end = at + key.length;
   if (end > to) return false;
   for (let i = 0; i < key.length; i++) if (key[i] !== bytes[at + i]) return false;

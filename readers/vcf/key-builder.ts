@@ -9,7 +9,7 @@ import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.
 import type { Column } from '../../engine/core/types.js';
 import { freePhysical } from './columns.js';
 
-/** What is wrong with a value; the caller adds line and field. */
+/** The problem of a value; the caller adds line and field. */
 export interface ValueFault {
   readonly code: number;
   readonly message: string;
@@ -29,7 +29,7 @@ export interface ValueReport {
   tolerates(entry: KeyBuilder, code: number, message: string): boolean;
 }
 
-/** How the values of an INFO or FORMAT key are stored; determined once per chunk from the column's type. */
+/** How the values of an INFO or FORMAT key are stored; determined once per chunk from the type of the column. */
 export const enum KeyKind {
   Flag,
   Integer,
@@ -65,13 +65,13 @@ export interface KeyBuilder {
   readonly column: ColumnBuilder;
   readonly items: ColumnBuilder;
   readonly role: KeyRole;
-  /** What separates the values of a list. */
+  /** The byte that separates the values of a list. */
   readonly separator: number;
   /** Another byte that separates them; -1 for none. */
   readonly otherSeparator: number;
   /** Somebody declared the type of the field. */
   readonly isDeclared: boolean;
-  /** The builders of the parts of an annotation that the header names, and the column of those that it does not. */
+  /** The builders of the annotation parts that the header names, and the column for further parts. */
   readonly parts: readonly ColumnBuilder[];
   readonly extra: Column | null;
   /** The key that followed in the line before: most files repeat the order of their keys. */
@@ -112,17 +112,19 @@ export function keyBuilderOf(
 
 /** A list of strings named `extra`, or `extra_2` and so on if the header names such a part. */
 function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined): Column {
-  const named = parts.map((part) => part.column());
+  const partColumns = parts.map((part) => part.column());
   const stored = known?.children ?? [];
   const isFree = (name: string) =>
-    !named.some((part) => part.name === name) &&
+    !partColumns.some((part) => part.name === name) &&
     stored.every((part) => part.name !== name || (part.isList && part.type === 'string'));
   let name = 'extra';
   for (let n = 2; !isFree(name); n++) name = `extra_${n}`;
-  const own = stored.find((part) => part.name === name);
-  if (own !== undefined) return own;
-  const taken = new Set([...named, ...stored].map(({ physical }) => physical.toLowerCase()));
-  return { name, physical: freePhysical(name, taken), type: 'string', isList: true };
+  const storedPart = stored.find((part) => part.name === name);
+  if (storedPart !== undefined) return storedPart;
+  const takenNames = new Set(
+    [...partColumns, ...stored].map(({ physical }) => physical.toLowerCase()),
+  );
+  return { name, physical: freePhysical(name, takenNames), type: 'string', isList: true };
 }
 
 /** How the values of a builder are stored. */

@@ -108,10 +108,10 @@ export function meaningsOf(
     }
   }
   for (const { id, type } of info) {
-    const asked = split.get(`info.${id}`);
-    if (asked === undefined || type === 'Flag') continue;
-    if (asked === null) meanings.delete(id);
-    else meanings.set(id, { ...meanings.get(id), id, separator: asked, source: null });
+    const splitField = split.get(`info.${id}`);
+    if (splitField === undefined || type === 'Flag') continue;
+    if (splitField === null) meanings.delete(id);
+    else meanings.set(id, { ...meanings.get(id), id, separator: splitField, source: null });
   }
   return [...meanings.values()];
 }
@@ -122,9 +122,9 @@ function meaningIn(
   descriptions: Descriptions,
 ): Meaning | null {
   if (type !== 'String' && type !== 'Character') return null;
-  const own = Object.hasOwn(separators, id) ? separators[id] : undefined;
+  const ownSeparator = Object.hasOwn(separators, id) ? separators[id] : undefined;
   const separator =
-    own ?? (number === '1' ? undefined : described.find(([pattern]) => pattern.test(description))?.[1]);
+    ownSeparator ?? (number === '1' ? undefined : described.find(([pattern]) => pattern.test(description))?.[1]);
   const symbolsEndAt = Object.hasOwn(symbols, id) && !descriptions.has(symbolsKey(id)) ? symbols[id] : undefined;
   const part = Object.hasOwn(genes, id) ? genes[id] : undefined;
   const parts = description.split('|').map((one) => one.trim());

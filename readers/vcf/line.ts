@@ -20,9 +20,9 @@ export class VcfLine {
   filterTo = 0;
   infoTo = 0;
   formatTo = 0;
-  /** The value of POS. */
+  /** The value of the column POS. */
   start = 0;
-  /** ALT is not `.`. */
+  /** Whether ALT is not `.`. */
   hasAlternate = false;
   /** The value of QUAL; NaN when it is missing. */
   qual = NaN;

@@ -27,9 +27,9 @@ export async function memoryPerByte(
   const text = (end < 0 ? bytes.length : end) - bodyOffset;
   if (text <= 0) return 1;
   const samplesColumn = columns.find((column) => column.isList && column.type === 'object');
-  const fixed = bytesOf(columns.filter((column) => column !== samplesColumn));
+  const fixedBytes = bytesOf(columns.filter((column) => column !== samplesColumn));
   const names = samples.reduce((sum, name) => sum + name.length, 0);
-  const all = fixed + names + samples.length * bytesOf(samplesColumn?.children ?? []);
+  const all = fixedBytes + names + samples.length * bytesOf(samplesColumn?.children ?? []);
   const annotations = new Annotations(exploded ?? '', []);
   if (exploded !== null) {
     let info = bodyOffset;

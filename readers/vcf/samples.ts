@@ -4,7 +4,7 @@ import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
 import { packTexts, type PackedTexts } from '../../engine/core/packed-texts.js';
-import { hasUndeclaredType, overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { hasUndeclaredType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { type FastKey, fastKeyOf, readSamples } from './fast-samples.js';
@@ -32,7 +32,7 @@ export interface SampleOptions {
   readonly widened: Set<string>;
 }
 
-/** After this many lines more that needed the general path than not, the fast path is no longer tried. */
+/** The fast path is abandoned when the lines that needed the general path outnumber the others by this many. */
 const maxGeneralLines = 16;
 
 /** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */
@@ -46,7 +46,7 @@ export class SampleParser implements ValueReport {
   readonly #report: Report;
   readonly #decodes: boolean;
   readonly #field: string;
-  /** What the dataset has, by key. */
+  /** The columns of the dataset by key. */
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
   /** FORMAT of the line before, which most files repeat, and its keys. */
@@ -220,7 +220,7 @@ export class SampleParser implements ValueReport {
     }
     const text = new TextDecoder().decode(bytes.subarray(from, to));
     const keys = text === '.' || text === '' ? [] : text.split(':');
-    const seen = new Set<string>();
+    const seenKeys = new Set<string>();
     for (const key of keys) {
       if (key === '')
         return this.#reject(
@@ -228,9 +228,9 @@ export class SampleParser implements ValueReport {
           'FORMAT',
           `"${text.slice(0, 80)}" has an empty key`,
         );
-      if (seen.has(key))
+      if (seenKeys.has(key))
         return this.#reject(codes.invalidValue, 'FORMAT', `the key ${key} occurs twice`);
-      seen.add(key);
+      seenKeys.add(key);
     }
     this.#format = keys.map((key) => this.#entry(key));
     this.#fastKeys = this.#format.map(fastKeyOf);
@@ -244,11 +244,11 @@ export class SampleParser implements ValueReport {
     if (entry === undefined) {
       // `name` is the sample's name; the values of a FORMAT key with that name get another one.
       const unique = name === 'name' ? 'name~format' : name;
-      const known = this.#known.get(unique);
-      const physical = known?.physical ?? freePhysical(name, this.#physicalNames);
-      const own: Column = { name: unique, physical, type: 'string', isList: false };
-      const column = overlaid(own, known);
-      refuseObjects([own], [column], `${this.#field}.`);
+      const knownColumn = this.#known.get(unique);
+      const physical = knownColumn?.physical ?? freePhysical(name, this.#physicalNames);
+      const ownColumn: Column = { name: unique, physical, type: 'string', isList: false };
+      const column = overlayColumn(ownColumn, knownColumn);
+      refuseObjects([ownColumn], [column], `${this.#field}.`);
       entry = keyBuilderOf(unique, this.#struct.child(column));
       this.#entries.set(name, entry);
     }

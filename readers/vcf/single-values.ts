@@ -40,8 +40,8 @@ export function appendOne(
     }
     case KeyKind.Widened: {
       // A chunk with fractions rejects the same texts as one without, so that the result does not depend on the chunks.
-      const whole = integerAt(bytes, from, to);
-      const isWhole = whole === (whole | 0);
+      const wholeNumber = integerAt(bytes, from, to);
+      const isWhole = wholeNumber === (wholeNumber | 0);
       if (!isWhole && !isWiderNumber(bytes, from, to))
         return badInteger(bytes, from, to, '32-bit ');
       return appendOne(column, KeyKind.Double, bytes, from, to, decode);
@@ -97,20 +97,20 @@ function appendLong(
     column.append(value);
     return null;
   }
-  const bad = (): ValueFault => {
+  const badValue = (): ValueFault => {
     const isWider = isWiderNumber(bytes, from, to);
     return { ...badInteger(bytes, from, to, '64-bit '), isWider };
   };
-  if (!isDigits(bytes, from, to) || to - from > 20) return bad();
-  const exact = BigInt(latin1(bytes, from, to).replace('+', ''));
-  if (exact !== BigInt.asIntN(64, exact)) return bad();
-  column.appendBigint(exact);
+  if (!isDigits(bytes, from, to) || to - from > 20) return badValue();
+  const exactInteger = BigInt(latin1(bytes, from, to).replace('+', ''));
+  if (exactInteger !== BigInt.asIntN(64, exactInteger)) return badValue();
+  column.appendBigint(exactInteger);
   return null;
 }
 
 function badInteger(bytes: Uint8Array, from: number, to: number, width: string): ValueFault {
-  const special = nonFinite(bytes, from, to);
-  if (special !== undefined) return special;
+  const specialNumber = nonFinite(bytes, from, to);
+  if (specialNumber !== undefined) return specialNumber;
   const text = latin1(bytes, from, to);
   return isDigits(bytes, from, to)
     ? { code: codes.invalidValue, message: `${text} does not fit a signed ${width}integer` }
@@ -146,21 +146,22 @@ function appendBytes(
 
 /** Appends text with percent-encoded characters (`%3A`) decoded; a `%` without two hexadecimal digits stays as it is. */
 function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
-  const into = column.reserve(to - from);
+  const targetBytes = column.reserve(to - from);
   let end = column.end;
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;
-    const value = c === 37 && at + 2 < to ? hex(bytes[at + 1]!) * 16 + hex(bytes[at + 2]!) : -1;
+    const value =
+      c === 37 && at + 2 < to ? hexDigit(bytes[at + 1]!) * 16 + hexDigit(bytes[at + 2]!) : -1;
     // Only ASCII characters are decoded: other bytes could make the text invalid UTF-8.
     if (value >= 0 && value < 128) {
-      into[end++] = value;
+      targetBytes[end++] = value;
       at += 2;
-    } else into[end++] = c;
+    } else targetBytes[end++] = c;
   }
   column.commit(end);
 }
 
-function hex(c: number): number {
+function hexDigit(c: number): number {
   if (c >= 48 && c <= 57) return c - 48;
   if (c >= 65 && c <= 70) return c - 55;
   if (c >= 97 && c <= 102) return c - 87;

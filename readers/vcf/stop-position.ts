@@ -11,7 +11,7 @@ export interface InfoExtent {
 }
 
 /** Types of structural variants whose span on the reference is SVLEN (VCF 4.5, section 3, SVLEN). */
-const spanning = new Set(['DEL', 'DUP', 'INV', 'CNV']);
+const spanningTypes = new Set(['DEL', 'DUP', 'INV', 'CNV']);
 /** Types of adjacencies: callers that write END for them mean a position on another chromosome. */
 const adjacencies = new Set(['BND', 'TRA', 'CTX']);
 
@@ -37,12 +37,12 @@ export function symbolStop(
   const end = extent.end >= start ? extent.end : -1;
   if (version >= 4.4) {
     if (kind === 'INS') return refStop;
-    if (spanning.has(kind)) {
+    if (spanningTypes.has(kind)) {
       const length = svlenOf(bytes, index, extent);
       if (length >= 0) return start + length;
     }
-  } else if (end < 0 && spanning.has(kind) && kind !== 'CNV') {
-    // Before 4.4 SVLEN is the difference in length: 0 for an inversion, and undefined for a CNV.
+  } else if (end < 0 && spanningTypes.has(kind) && kind !== 'CNV') {
+    // Before version 4.4, SVLEN is the difference in length: 0 for an inversion, and undefined for a CNV.
     const length = svlenOf(bytes, index, extent);
     if (length > 0) return start + length;
   }

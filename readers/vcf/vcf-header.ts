@@ -4,13 +4,13 @@ import type { GenomeBuild } from '../../engine/core/types.js';
 import { type BuildEvidence, buildsNamed, judgeBuild } from '../genome-build.js';
 import type { HeaderSource } from '../reader.js';
 
-/** How the values of an INFO key are meant, beyond what the header declares. */
+/** The interpretation of an INFO key's values, beyond what the header declares. */
 export interface Meaning {
-  /** The name of the key. */
+  /** The name of the INFO key. */
   readonly id: string;
   /** The character that separates the values, or two of which either does; undefined for the comma of VCF. */
   readonly separator?: string;
-  /** The values begin with gene symbols: the bytes before the first of these characters are stored as a list of their own. */
+  /** The characters that end the gene symbols with which values begin; the symbols are also stored as a list. */
   readonly symbolsEndAt?: string;
   /** The field below `info` that holds gene symbols. */
   readonly genes?: readonly string[];
@@ -18,7 +18,7 @@ export interface Meaning {
   readonly source: string | null;
 }
 
-/** One `##INFO` or `##FORMAT` line. */
+/** An `##INFO` or `##FORMAT` line. */
 export interface Definition {
   readonly id: string;
   readonly number: string;
@@ -37,7 +37,7 @@ export interface VcfHeader {
   readonly build: GenomeBuild;
   /** The meta lines that tell where the file comes from, cut at 200 characters. */
   readonly meta: readonly string[];
-  /** How INFO keys are meant. */
+  /** The interpretations of INFO keys. */
   readonly meanings: readonly Meaning[];
 }
 
@@ -104,8 +104,9 @@ export async function readHeader(
       if (version < 4 || version >= 5)
         throw fail(`VCF ${match[1]} is not supported: expected VCFv4.0 to VCFv4.5`);
       hasVersion = true;
-    } else if (text.startsWith('##INFO=<')) define(info, text.slice(7), 'INFO', fail, warnings);
-    else if (text.startsWith('##FORMAT=<')) define(format, text.slice(9), 'FORMAT', fail, warnings);
+    } else if (text.startsWith('##INFO=<')) defineKey(info, text.slice(7), 'INFO', fail, warnings);
+    else if (text.startsWith('##FORMAT=<'))
+      defineKey(format, text.slice(9), 'FORMAT', fail, warnings);
     else if (/^##(contig|reference|assembly|source|commandline|GATK)/i.test(text)) hints.push(text);
   }
 }
@@ -126,9 +127,9 @@ class HeaderLines {
     let end = this.#bytes.indexOf(10, this.offset);
     while (end < 0 && !this.#isWhole) {
       if (this.#bytes.length > budgets.vcfHeaderBytes) break;
-      const wanted = Math.max(65_536, this.#bytes.length * 2);
-      const most = Math.min(wanted, budgets.vcfHeaderBytes + 1);
-      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.bytes(most));
+      const wantedBytes = Math.max(65_536, this.#bytes.length * 2);
+      const maxBytes = Math.min(wantedBytes, budgets.vcfHeaderBytes + 1);
+      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.bytes(maxBytes));
       end = this.#bytes.indexOf(10, this.offset);
     }
     if (end < 0 && this.offset >= this.#bytes.length) return null;
@@ -172,7 +173,7 @@ function tooLarge(file: string, most: string): AppError {
   );
 }
 
-const fixed = ['#CHROM', 'POS', 'ID', 'REF', 'ALT', 'QUAL', 'FILTER', 'INFO'];
+const fixedColumns = ['#CHROM', 'POS', 'ID', 'REF', 'ALT', 'QUAL', 'FILTER', 'INFO'];
 
 function columnRow(
   text: string,
@@ -184,7 +185,7 @@ function columnRow(
   while (names.length > 8 && names.slice(8).every((name) => name === '')) names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
     throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');
-  for (const [i, name] of fixed.entries()) {
+  for (const [i, name] of fixedColumns.entries()) {
     if (names[i] !== name)
       throw fail(
         `column ${i + 1} of the #CHROM line must be ${name}, found "${(names[i] ?? 'nothing').slice(0, 40)}"`,
@@ -197,25 +198,25 @@ function columnRow(
     throw fail(
       `the file has ${samples.length} samples, and ${budgets.vcfSamples} are the most that one may have: split it by samples, for example with bcftools view -S`,
     );
-  const seen = new Set<string>();
+  const seenNames = new Set<string>();
   for (const [i, sample] of samples.entries()) {
     if (sample === '') throw fail(`sample ${i + 1} has no name`);
-    if (seen.has(sample)) throw fail(`two samples are named "${sample.slice(0, 40)}"`);
-    seen.add(sample);
+    if (seenNames.has(sample)) throw fail(`two samples are named "${sample.slice(0, 40)}"`);
+    seenNames.add(sample);
   }
   return { hasFormat: names.length > 8, samples };
 }
 
 const types = new Set(['Integer', 'Float', 'Flag', 'Character', 'String']);
 
-function define(
+function defineKey(
   into: Map<string, Definition>,
   text: string,
   kind: string,
   fail: (message: string) => InputError,
   warnings: string[],
 ): void {
-  const values = structured(text);
+  const values = structuredKeys(text);
   const id = values.get('ID');
   if (id === undefined || id === '') throw fail(`this ##${kind} line has no ID`);
   const number = values.get('Number') ?? '.';
@@ -244,7 +245,7 @@ function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'conti
   const contigs = metaLines
     .filter((line) => line.startsWith('##contig='))
     .map((line) => {
-      const contig = structured(line.slice(9));
+      const contig = structuredKeys(line.slice(9));
       return [contig.get('ID') ?? '', contig.get('length') ?? ''] as const;
     });
   for (const prefix of ['##reference', '##assembly', '##contig', '##']) {
@@ -257,7 +258,7 @@ function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'conti
 }
 
 /** The keys and values of a structured meta line (VCF 4.5, section 1.4): `<ID=…,Description="…">`. */
-function structured(text: string): Map<string, string> {
+function structuredKeys(text: string): Map<string, string> {
   const values = new Map<string, string>();
   const body = text.startsWith('<') ? text.slice(1, text.endsWith('>') ? -1 : undefined) : text;
   const pair = /([^=,\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*))\s*(?:,|$)/g;

@@ -9,9 +9,9 @@ export interface VcfParams {
   readonly annotationsKey: string;
   /** Name of the column that gets the samples. */
   readonly sampleKey: string;
-  /** Every annotation makes a record of its own. */
+  /** Whether every annotation becomes a record. */
   readonly explodes: boolean;
-  /** What separates the values of fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
+  /** The separators of values in fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
   readonly split: ReadonlyMap<string, string | null>;
   /** The table of known sources is used. */
   readonly usesKnownSources: boolean;
@@ -34,13 +34,13 @@ export function vcfParams(input: JsonObject): VcfParams {
     build: buildParam(input['genome_build']),
     annotationsKey: fieldName(input, 'annotations_key', 'ANN'),
     sampleKey: fieldName(input, 'sample_key', 'sample'),
-    explodes: flag(input, 'explode_annotations'),
-    split: separators(input['split'] ?? {}),
-    usesKnownSources: flag(input, 'known_sources', true),
+    explodes: readFlag(input, 'explode_annotations'),
+    split: readSeparators(input['split'] ?? {}),
+    usesKnownSources: readFlag(input, 'known_sources', true),
   };
 }
 
-function separators(value: unknown): ReadonlyMap<string, string | null> {
+function readSeparators(value: unknown): ReadonlyMap<string, string | null> {
   const isFine = (one: unknown) => one === null || (typeof one === 'string' && /^([!-:<-~])(?!\1)[!-:<-~]?$/.test(one));
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   if (typeof value !== 'object' || Array.isArray(value) || !entries.every(([name, one]) => /^info\../.test(name) && isFine(one)))
@@ -48,7 +48,7 @@ function separators(value: unknown): ReadonlyMap<string, string | null> {
   return new Map(entries as [string, string | null][]);
 } // prettier-ignore
 
-function flag(input: JsonObject, name: string, fallback = false): boolean {
+function readFlag(input: JsonObject, name: string, fallback = false): boolean {
   const value = input[name] ?? fallback;
   if (typeof value !== 'boolean') throw invalid('reader_params', `${name}: expected true or false`);
   return value;

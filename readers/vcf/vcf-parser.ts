@@ -22,7 +22,7 @@ import type { VcfParams } from './vcf-params.js';
 import { nonFinite } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
-/** What a parser of one chunk needs. */
+/** The options of a parser of one chunk. */
 export interface VcfParserOptions {
   readonly header: VcfHeader;
   readonly params: VcfParams;
@@ -52,7 +52,7 @@ export class VcfParser {
   readonly #annotations: Annotations | null;
   readonly #line = new VcfLine();
   readonly #tabs = new Int32Array(9);
-  /** The bytes being parsed as a Buffer: its `indexOf` is three times as fast as that of a Uint8Array. */
+  /** The bytes being parsed as a Buffer, whose `indexOf` is three times as fast as that of a Uint8Array. */
   #searched: Buffer = Buffer.alloc(0);
   #nextTab = -1;
 
@@ -63,15 +63,15 @@ export class VcfParser {
     this.#widened = widened;
     this.#widenedBefore = widened.size;
     this.#version = header.version;
-    const declared = widenedColumns(declaredColumns(header, params), widened);
-    const columns = overlaidColumns(declared, existing);
-    refuseObjects(declared, columns);
+    const widenedDeclarations = widenedColumns(declaredColumns(header, params), widened);
+    const columns = overlaidColumns(widenedDeclarations, existing);
+    refuseObjects(widenedDeclarations, columns);
     this.#fixed = new FixedColumns(columns, out, header.build);
-    const exploded = params.explodes ? params.annotationsKey : null;
+    const explodedKey = params.explodes ? params.annotationsKey : null;
     this.#annotations =
-      exploded === null
+      explodedKey === null
         ? null
-        : new Annotations(exploded, annotationKeysOf(header, params).get(exploded) ?? []);
+        : new Annotations(explodedKey, annotationKeysOf(header, params).get(explodedKey) ?? []);
     const decodes = header.version >= 4.3;
     this.#info = new InfoParser({
       column: columns.find((one) => one.name === 'info'),
@@ -81,7 +81,7 @@ export class VcfParser {
       report,
       widened,
       annotations: this.#annotations,
-      exploded,
+      exploded: explodedKey,
       meanings: header.meanings,
     });
     const key = params.sampleKey;
@@ -103,11 +103,11 @@ export class VcfParser {
 
   /** Parses all lines; returns how many there were. Stops early when a declared integer had to be widened. */
   read(chunk: Uint8Array): number {
-    // A Buffer has another hidden class than a Uint8Array: with only one of them the loops below stay monomorphic.
+    // A Buffer has another hidden class than a Uint8Array: with only one class the loops below stay monomorphic.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const isValidUtf8 = isUtf8(bytes);
-    const searched = this.#searchIn(bytes);
-    const records = expectedLines(searched);
+    const searchedBytes = this.#searchIn(bytes);
+    const records = expectedLines(searchedBytes);
     this.#out.reserveRows(records);
     this.#samples?.reserveRows(records, bytes.length);
     const line = this.#line;
@@ -117,7 +117,7 @@ export class VcfParser {
       !this.#report.isStopped &&
       this.#widened.size === this.#widenedBefore
     ) {
-      const newline = searched.indexOf(10, at);
+      const newline = searchedBytes.indexOf(10, at);
       const next = newline < 0 ? bytes.length : newline + 1;
       let end = newline < 0 ? bytes.length : newline;
       if (end > at && bytes[end - 1] === 13) end--;
@@ -287,7 +287,7 @@ export class VcfParser {
       while (alleleTo < altTo && bytes[alleleTo] !== 44) alleleTo++;
       if (hasAlternate && !isAllele(bytes, alleleFrom, alleleTo))
         return this.#rejectValue('ALT', alleleFrom, alleleTo, 'is not an allele');
-      // Without an alternate allele the record is of the reference allele.
+      // Without an alternate allele, the record describes the reference allele.
       const from = hasAlternate ? alleleFrom : refFrom;
       const to = hasAlternate ? alleleTo : refTo;
       let annotation = annotations === null ? -1 : annotations.next(index, 0);

@@ -20,7 +20,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
     const { header: read, ...rest } = await readHeader(source, params.build);
     const header = { ...read, meanings: meaningsOf(read, params) };
     const columns = declaredColumns(header, params);
-    const exploded = params.explodes ? params.annotationsKey : null;
+    const explodedKey = params.explodes ? params.annotationsKey : null;
     return {
       header,
       ...rest,
@@ -30,7 +30,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
         rest.bodyOffset,
         columns,
         header.samples,
-        exploded,
+        explodedKey,
       ),
       fields: declaredFields(header, params),
       genomeBuild: header.build,
@@ -40,19 +40,19 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   read(chunk, header, params, out, report, options) {
     // Choice: some headers declare the type Integer for a key whose values are fractions. The key is then stored as a double, and
     // the chunk is read again, which happens at most once per key.
-    const widened = new Set<string>();
+    const widenedFields = new Set<string>();
     for (;;) {
-      const before = widened.size;
+      const before = widenedFields.size;
       const parser = new VcfParser({
         header,
         params,
         out,
         report,
         existing: options.columns,
-        widened,
+        widened: widenedFields,
       });
       const lines = parser.read(chunk);
-      if (widened.size === before) return lines;
+      if (widenedFields.size === before) return lines;
       out.clear();
       report.restart();
     }

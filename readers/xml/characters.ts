@@ -1,6 +1,6 @@
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 
-/** What makes a text no XML; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
+/** An error of XML syntax; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
 export class XmlFault extends Error {
   readonly at: number;
   constructor(at: number, message: string) {
@@ -43,7 +43,7 @@ for (let c = 0; c < 256; c++) {
 
 /** 1 for the bytes at which plain text stops: markup, references, line ends to be unified, `]`, characters that XML forbids. */
 export const textStops = new Uint8Array(256);
-/** The same for the value of an attribute, whose white space becomes blanks. */
+/** As `textStops`, for the value of an attribute, in which white space becomes blanks. */
 export const valueStops = new Uint8Array(256);
 for (let c = 0; c < 32; c++) {
   textStops[c] = c === byte.lineFeed || c === byte.tab ? 0 : 1;
@@ -60,8 +60,8 @@ export function isCharacter(code: number): boolean {
   );
 }
 
-/** Where `text`, which is ASCII, first begins at or after `at`; -1 when it does not. */
-export function find(bytes: Uint8Array, text: string, at: number): number {
+/** The first position of `text`, which is ASCII, at or after `at`; -1 if there is none. */
+export function findText(bytes: Uint8Array, text: string, at: number): number {
   const size = text.length - 1;
   const last = text.charCodeAt(size);
   // Texts between markup are short, so that a loop beats a native search.
@@ -87,7 +87,7 @@ export function countLineEnds(bytes: Uint8Array, from: number, to: number): numb
     window.open(text, at);
     const found = window.search(lineEnds);
     count += found;
-    // Of CR LF the CR does not count.
+    // In CR LF, the CR does not count.
     for (let i = 0; i < found; i++) {
       const mark = at + window.positions[i]!;
       if (bytes[mark] === byte.carriageReturn && bytes[mark + 1] === byte.lineFeed) count--;
@@ -107,7 +107,7 @@ export function columnsBefore(bytes: Uint8Array, at: number, before: number): nu
 }
 
 /** Shows the character at `at` in a message. */
-export function shown(bytes: Uint8Array, at: number): string {
+export function shownCharacter(bytes: Uint8Array, at: number): string {
   if (at >= bytes.length) return 'the end';
   const text = new TextDecoder().decode(bytes.subarray(at, at + 4));
   return JSON.stringify(String.fromCodePoint(text.codePointAt(0) ?? 0));

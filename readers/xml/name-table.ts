@@ -21,8 +21,8 @@ export class Names {
 
   /** The number of a name that is text already. */
   of(name: string, at = 0): number {
-    const known = this.#byName.get(name);
-    if (known !== undefined) return known;
+    const cachedName = this.#byName.get(name);
+    if (cachedName !== undefined) return cachedName;
     const number = this.#names.length;
     // A key per field that a dataset may get, and as many attributes that share their names.
     if (number > 4 * budgets.columnsPerImport)
@@ -41,9 +41,10 @@ export class Names {
     const slot = sum & (slots - 1);
     const guess = this.#numbers[slot]!;
     if (guess >= 0) {
-      const known = this.#bytes[guess]!;
+      const knownBytes = this.#bytes[guess]!;
       let i = 0;
-      if (known.length === to - from) while (i < known.length && known[i] === bytes[from + i]) i++;
+      if (knownBytes.length === to - from)
+        while (i < knownBytes.length && knownBytes[i] === bytes[from + i]) i++;
       if (i === to - from) return guess;
     }
     const number = this.of(decoder.decode(bytes.subarray(from, to)), from);

@@ -16,7 +16,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
  * that share no store (one gene here, a list of genes there). The first records mostly tell, so that this costs far less than
  * a second pass over the piece.
  */
-const probes: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
+const probeShares: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
 
 /** Reads one piece into columns; returns how many lines end in it. */
 export function readXml(
@@ -28,17 +28,17 @@ export function readXml(
   { columns, hints = [], start = { depth: 0, column: head.column } }: ReadOptions,
 ): number {
   const { bytes, good } = asUtf8(chunk, head.encoding);
-  const left = probes.map((share) => share * bytes.length);
-  let seen = hints;
-  /** False when the piece is to be read anew: `seen` is what its fields have come to then. */
+  const probesLeft = probeShares.map((share) => share * bytes.length);
+  let seenColumns = hints;
+  /** Reads the piece; false if it has to be read again with the columns in `seenColumns`. */
   const readOnce = (): boolean => {
     const context = new LineContext(report, bytes);
     const onNew = (column: ValueColumn): void => out.add(column.name, column);
-    const fields = recordFields({ declared: columns, context, onNew, hints: seen });
+    const fields = recordFields({ declared: columns, context, onNew, hints: seenColumns });
     const isWorthIt = (at: number): boolean => {
-      const before = left.length;
-      while (left.length > 0 && at >= left[0]!) left.shift();
-      return left.length < before && context.mixedColumns > 0;
+      const before = probesLeft.length;
+      while (probesLeft.length > 0 && at >= probesLeft[0]!) probesLeft.shift();
+      return probesLeft.length < before && context.mixedColumns > 0;
     };
     let isAnew = false;
     try {
@@ -63,7 +63,7 @@ export function readXml(
       if (parser.hasEnded) report.end();
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // What follows cannot be told apart any more, and nothing of the file will be stored.
+      // The text behind the fault cannot be parsed any more, and nothing of the file will be stored.
       const fault = error.at < good ? error : badByte(chunk, good);
       const column = columnsBefore(bytes, fault.at, start.column) + 1;
       context.begin(fault.at);
@@ -74,7 +74,7 @@ export function readXml(
     }
     if (!isAnew) return true;
     const found = fields.columns.map((column) => column.column());
-    seen = joinColumns(seen, found);
+    seenColumns = joinColumns(seenColumns, found);
     return false;
   };
   while (!readOnce()) {
@@ -88,12 +88,12 @@ export function readXml(
 class LineContext extends RecordContext {
   #at = 0;
   constructor(report: Report, bytes: Uint8Array) {
-    let counted = 0;
+    let countedRecords = 0;
     let lines = 1;
     const line = (): number => {
-      if (this.#at < counted) [counted, lines] = [0, 1];
-      lines += countLineEnds(bytes, counted, this.#at);
-      counted = this.#at;
+      if (this.#at < countedRecords) [countedRecords, lines] = [0, 1];
+      lines += countLineEnds(bytes, countedRecords, this.#at);
+      countedRecords = this.#at;
       return lines;
     };
     const withLines: FaultReport = {

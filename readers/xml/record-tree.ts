@@ -1,7 +1,7 @@
 import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { isSpace, XmlFault } from './characters.js';
 
-/** A text: `bytes[from..to)`. */
+/** A text, as the range `bytes[from..to)`. */
 export interface Text {
   bytes: Uint8Array;
   from: number;
@@ -25,7 +25,7 @@ export class ElementTree {
   #nexts = new Int32Array(256);
   #froms = new Int32Array(256);
   #tos = new Int32Array(256);
-  /** Where the room of a text in `scratch` ends. */
+  /** The end of each text's room in `scratch`. */
   #rooms = new Int32Array(256);
   /** 1 when the text is in `scratch`. */
   #isCopied = new Uint8Array(256);
@@ -87,7 +87,7 @@ export class ElementTree {
     } else this.addCopy(node, this.source, from, to, from);
   }
 
-  /** The same with bytes that do not last; `at` is where they come from. */
+  /** Adds a copy of bytes that will be overwritten; `at` is their position in the source. */
   addCopy(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
     const before = this.#froms[node]!;
     const size = before < 0 ? 0 : this.#tos[node]! - before;
@@ -103,8 +103,8 @@ export class ElementTree {
       const room = size === 0 ? total : total * 2;
       const start = this.#reserve(room);
       if (size > 0) {
-        const held = isCopied ? this.#scratch : this.source;
-        this.#scratch.set(held.subarray(before, before + size), start);
+        const heldBytes = isCopied ? this.#scratch : this.source;
+        this.#scratch.set(heldBytes.subarray(before, before + size), start);
       }
       this.#froms[node] = start;
       this.#rooms[node] = start + room;
@@ -139,9 +139,9 @@ export class ElementTree {
     const start = this.#scratchEnd;
     this.#scratchEnd += size;
     if (this.#scratchEnd > this.#scratch.length) {
-      const grown = new Uint8Array(this.#scratchEnd * 2);
-      grown.set(this.#scratch.subarray(0, start));
-      this.#scratch = grown;
+      const grownBytes = new Uint8Array(this.#scratchEnd * 2);
+      grownBytes.set(this.#scratch.subarray(0, start));
+      this.#scratch = grownBytes;
     }
     return start;
   }
@@ -153,20 +153,20 @@ export class ElementTree {
         at,
         `a record holds more than ${xmlNodes} elements and attributes, the most that one may have: set reader_params.item_depth to the depth of the records`,
       );
-    const grown = (held: Int32Array): Int32Array<ArrayBuffer> => {
+    const growArray = (held: Int32Array): Int32Array<ArrayBuffer> => {
       const larger = new Int32Array(Math.min(held.length * 2, xmlNodes));
       larger.set(held);
       return larger;
     };
-    this.#names = grown(this.#names);
-    this.#firsts = grown(this.#firsts);
-    this.#lasts = grown(this.#lasts);
-    this.#nexts = grown(this.#nexts);
-    this.#froms = grown(this.#froms);
-    this.#tos = grown(this.#tos);
-    this.#rooms = grown(this.#rooms);
-    const copied = new Uint8Array(this.#names.length);
-    copied.set(this.#isCopied);
-    this.#isCopied = copied;
+    this.#names = growArray(this.#names);
+    this.#firsts = growArray(this.#firsts);
+    this.#lasts = growArray(this.#lasts);
+    this.#nexts = growArray(this.#nexts);
+    this.#froms = growArray(this.#froms);
+    this.#tos = growArray(this.#tos);
+    this.#rooms = growArray(this.#rooms);
+    const copiedFlags = new Uint8Array(this.#names.length);
+    copiedFlags.set(this.#isCopied);
+    this.#isCopied = copiedFlags;
   }
 }

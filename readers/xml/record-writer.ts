@@ -9,7 +9,7 @@ interface FieldSlot {
   column: ValueColumn | undefined;
   /** The last record that had this field. */
   lastRecord: number;
-  /** The last object that had this field, and how often. */
+  /** The last object that had this field, and how often the field occurred in it. */
   object: number;
   count: number;
   /** The last object that its list was begun in. */
@@ -19,7 +19,7 @@ interface FieldSlot {
   json: string;
   /** The slot whose list is to be ended after this one's. */
   nextOpen: FieldSlot | null;
-  /** The members of its own objects. */
+  /** The members of the objects in the list. */
   members: FieldSlots | null;
 }
 
@@ -52,7 +52,7 @@ class FieldSlots {
     return column;
   }
 
-  /** The objects are stored in these fields from now on. */
+  /** Sets the fields in which the objects are stored. */
   bind(fields: ObjectFields): void {
     if (this.fields === fields) return;
     this.fields = fields;
@@ -108,7 +108,7 @@ export class RecordWriter {
       if (column === null) continue;
       column.padTo(row);
       this.#meet(slot, child);
-      // A single null stays one, also where others are lists.
+      // A single null stays null, even if other values of the field are lists.
       if (slot.count === 1 && (!column.storesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
         continue;
@@ -193,9 +193,9 @@ export class RecordWriter {
     }
     const values = new Map<number, string[]>();
     for (; child >= 0; child = tree.next(child)) {
-      const held = values.get(tree.name(child));
+      const heldValue = values.get(tree.name(child));
       const value = this.#json(child);
-      if (held) held.push(value);
+      if (heldValue) heldValue.push(value);
       else values.set(tree.name(child), [value]);
     }
     const members = [...values].map(([name, all]) => {

@@ -24,26 +24,26 @@ export class References {
 
   /** The text in `[from, to)`; in the value of an attribute white space becomes blanks (XML 1.0, section 3.3.3). */
   resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): Characters {
-    const made = this.#reserve(to - from);
-    const { text } = made;
+    const madeReference = this.#reserve(to - from);
+    const { text } = madeReference;
     let end = 0;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
       if (c === byte.ampersand) {
-        const most = Math.min(to, at + maxReference);
-        let close = at + 1;
-        while (close < most && bytes[close] !== byte.semicolon) close++;
-        const code = this.#code(bytes, at, close < most ? close : -1);
+        const maxAt = Math.min(to, at + maxReference);
+        let closeAt = at + 1;
+        while (closeAt < maxAt && bytes[closeAt] !== byte.semicolon) closeAt++;
+        const code = this.#code(bytes, at, closeAt < maxAt ? closeAt : -1);
         end = encodePoint(code, text, end);
-        at = close;
+        at = closeAt;
       } else if (c >= 32) text[end++] = c;
       else if (c === byte.carriageReturn) {
         if (bytes[at + 1] !== byte.lineFeed || at + 1 >= to) text[end++] = isValue ? 32 : 10;
       } else if (c === byte.lineFeed || c === byte.tab) text[end++] = isValue ? 32 : c;
-      else throw forbidden(at, c);
+      else throw forbiddenCharacter(at, c);
     }
-    made.end = end;
-    return made;
+    madeReference.end = end;
+    return madeReference;
   }
 
   /** The text of a CDATA section with normalised line ends; null when it has no carriage return. */
@@ -52,19 +52,19 @@ export class References {
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
       if (c >= 32 || c === byte.lineFeed || c === byte.tab) continue;
-      if (c !== byte.carriageReturn) throw forbidden(at, c);
+      if (c !== byte.carriageReturn) throw forbiddenCharacter(at, c);
       isPlain = false;
     }
     if (isPlain) return null;
-    const made = this.#reserve(to - from);
+    const madeReference = this.#reserve(to - from);
     let end = 0;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
-      if (c !== byte.carriageReturn) made.text[end++] = c;
-      else if (at + 1 >= to || bytes[at + 1] !== byte.lineFeed) made.text[end++] = 10;
+      if (c !== byte.carriageReturn) madeReference.text[end++] = c;
+      else if (at + 1 >= to || bytes[at + 1] !== byte.lineFeed) madeReference.text[end++] = 10;
     }
-    made.end = end;
-    return made;
+    madeReference.end = end;
+    return madeReference;
   }
 
   /** The character for the reference `[at, close]`. */
@@ -87,7 +87,7 @@ export class References {
   }
 }
 
-function forbidden(at: number, c: number): XmlFault {
+function forbiddenCharacter(at: number, c: number): XmlFault {
   return new XmlFault(at, `the control character 0x${c.toString(16)} is not allowed in XML`);
 }
 
@@ -106,8 +106,8 @@ function numericCode(bytes: Uint8Array, at: number, close: number): number {
     else if (code < beyondUnicode) code = code * (isHex ? 16 : 10) + digit;
   }
   if (isCharacter(code)) return code;
-  const shown = decoder.decode(bytes.subarray(at, close + 1));
-  throw new XmlFault(at, `${shown} is no character of XML`);
+  const shownReference = decoder.decode(bytes.subarray(at, close + 1));
+  throw new XmlFault(at, `${shownReference} is no character of XML`);
 }
 
 function encodePoint(code: number, into: Uint8Array, at: number): number {

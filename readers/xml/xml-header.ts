@@ -5,11 +5,11 @@ import {
   byte,
   columnsBefore,
   countLineEnds,
-  find,
+  findText,
   isSpace,
   nameBytes,
   nameShown,
-  shown,
+  shownCharacter,
   standsAt,
   XmlFault,
 } from './characters.js';
@@ -19,7 +19,7 @@ export interface XmlHeader {
   readonly encoding: XmlEncoding;
   /** The root element's name, null for an empty file. */
   readonly root: string | null;
-  /** Where the root element begins. */
+  /** The position of the root element. */
   readonly bodyOffset: number;
   readonly bodyLine: number;
   /** Characters before it on its line. */
@@ -49,7 +49,7 @@ export async function readXmlHeaderer(source: HeaderSource): Promise<XmlHeader> 
       return headIn(bytes);
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // It may only have been cut off.
+      // The header may merely be incomplete.
       if (!isWhole && size < maxBytes) continue;
       const line = countLineEnds(bytes, 0, error.at) + 1;
       const column = columnsBefore(bytes, error.at, 0) + 1;
@@ -70,7 +70,7 @@ function headIn(bytes: Uint8Array): XmlHeader {
       if (bytes[at] === 0 || bytes[at + 1] === 0)
         throw new XmlFault(at, 'this is UTF-16 text: save it as UTF-8');
       if (at < bytes.length)
-        throw new XmlFault(at, `this is no XML: expected "<", found ${shown(bytes, at)}`);
+        throw new XmlFault(at, `this is no XML: expected "<", found ${shownCharacter(bytes, at)}`);
       throw new XmlFault(at, 'there is no root element');
     }
     if (bytes[at + 1] === byte.question) {
@@ -99,17 +99,17 @@ function headIn(bytes: Uint8Array): XmlHeader {
   }
 }
 
-/** Behind the next `text`, which closes what begins at `at`. */
+/** The position after the next `text`, which closes the construct at `at`. */
 function endOf(bytes: Uint8Array, text: string, at: number, size: number): number {
-  const found = find(bytes, text, at + size);
+  const found = findText(bytes, text, at + size);
   if (found < 0) throw new XmlFault(at, 'what begins here does not end');
   return found + text.length;
 }
 
 function declaredEncoding(bytes: Uint8Array, from: number, to: number): XmlEncoding {
   const text = Buffer.from(bytes.subarray(from, to)).toString('latin1');
-  const named = /\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(text);
-  const name = named === null ? 'utf-8' : (named[1] ?? named[2] ?? '');
+  const namedEncoding = /\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(text);
+  const name = namedEncoding === null ? 'utf-8' : (namedEncoding[1] ?? namedEncoding[2] ?? '');
   const encoding = Object.hasOwn(encodings, name.toLowerCase())
     ? encodings[name.toLowerCase()]
     : undefined;
@@ -151,16 +151,16 @@ export function asUtf8(chunk: Uint8Array, encoding: XmlEncoding): Utf8 {
     return { bytes, good: bytes.length };
   }
   if (isUtf8(chunk)) return { bytes: chunk, good: chunk.length };
-  // Up to the first replacement both are the same.
+  // The bytes are equal up to the first replacement character.
   const bytes = encoder.encode(decoder.decode(chunk));
-  let good = 0;
-  while (chunk[good] === bytes[good]) good++;
-  // What differs may be in the middle of a character: both may begin alike.
-  while (good > 0 && (bytes[good]! & 0xc0) === 0x80) good--;
-  return { bytes, good };
+  let goodBytes = 0;
+  while (chunk[goodBytes] === bytes[goodBytes]) goodBytes++;
+  // The difference may be in the middle of a character, whose first bytes are then equal.
+  while (goodBytes > 0 && (bytes[goodBytes]! & 0xc0) === 0x80) goodBytes--;
+  return { bytes, good: goodBytes };
 }
 
-/** What is wrong with a chunk at its first bytes that are not UTF-8. */
+/** The error of a chunk at its first bytes that are not UTF-8. */
 export function badByte(chunk: Uint8Array, good: number): XmlFault {
   const hex = chunk[good]!.toString(16).toUpperCase().padStart(2, '0');
   return new XmlFault(

@@ -6,7 +6,7 @@ import { invalid } from '../../engine/core/errors.js';
 export interface XmlParams {
   /** The depth of the elements that are records; 0 is the root element. */
   readonly itemDepth: number;
-  /** Keys that a record must have of its own, attributes with their prefix; others are passed over. */
+  /** Keys that a record must have itself, attributes with their prefix; records without them are skipped. */
   readonly requiredKeys: readonly string[];
   readonly textKey: string;
   readonly attributePrefix: string;
@@ -25,8 +25,8 @@ export function xmlParams(input: JsonObject): XmlParams {
   return {
     itemDepth: itemDepth(input['item_depth']),
     requiredKeys: requiredKeys(input['required_keys']),
-    textKey: text(input, 'cdata_key', 'text'),
-    attributePrefix: text(input, 'attr_prefix', '@'),
+    textKey: readText(input, 'cdata_key', 'text'),
+    attributePrefix: readText(input, 'attr_prefix', '@'),
   };
 }
 
@@ -40,26 +40,26 @@ function itemDepth(value: unknown): number {
     depth < budgets.xmlDepth
   )
     return depth;
-  throw wrong('item_depth', `expected a depth from 0 to ${budgets.xmlDepth - 1}`, value);
+  throw wrongParam('item_depth', `expected a depth from 0 to ${budgets.xmlDepth - 1}`, value);
 }
 
-/** One key may come without a list around it. */
+/** A single key may come without a list around it. */
 function requiredKeys(value: unknown): readonly string[] {
   const keys = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
   if (keys.every((key) => typeof key === 'string' && key !== '')) return [...new Set(keys)];
-  throw wrong('required_keys', 'expected a list of keys', value);
+  throw wrongParam('required_keys', 'expected a list of keys', value);
 }
 
-function text(input: JsonObject, name: string, fallback: string): string {
+function readText(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;
   // A text needs a key; a prefix may be empty.
   if (isKey && (value !== '' || name === 'attr_prefix')) return value;
-  throw wrong(name, 'expected a string of at most 100 characters', value);
+  throw wrongParam(name, 'expected a string of at most 100 characters', value);
 }
 
-function wrong(name: string, what: string, value: unknown): Error {
+function wrongParam(name: string, what: string, value: unknown): Error {
   const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
   return invalid('reader_params', `${name}: ${what}, found ${found}`);
 }

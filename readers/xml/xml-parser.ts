@@ -1,11 +1,11 @@
 import { budgets } from '../../engine/core/budgets.js';
 import {
   byte,
-  find,
+  findText,
   isSpace,
   nameBytes,
   nameShown,
-  shown,
+  shownCharacter,
   standsAt,
   textStops,
   valueStops,
@@ -179,7 +179,10 @@ export class XmlParser {
     }
     const isBlank = first === this.#at;
     if (!isBlank && this.#depth === 0)
-      throw new XmlFault(first, `${shown(bytes, first)} stands outside of the root element`);
+      throw new XmlFault(
+        first,
+        `${shownCharacter(bytes, first)} stands outside of the root element`,
+      );
     this.#add(start, this.#at, isPlain && !isBlank, isBlank);
   }
 
@@ -200,17 +203,17 @@ export class XmlParser {
   #instruction(): void {
     if (/^xml$/i.test(nameShown(this.#bytes, this.#at + 2)))
       this.#fail('the XML declaration must come first');
-    this.#at = find(this.#bytes, '?>', this.#at + 2) + 2;
+    this.#at = findText(this.#bytes, '?>', this.#at + 2) + 2;
   }
 
   #commentOrData(): void {
     const bytes = this.#bytes;
     if (standsAt(bytes, '<!--', this.#at)) {
-      this.#at = find(bytes, '-->', this.#at + 4) + 3;
+      this.#at = findText(bytes, '-->', this.#at + 4) + 3;
       return;
     }
     const from = this.#at + 9;
-    const to = find(bytes, ']]>', from);
+    const to = findText(bytes, ']]>', from);
     if (this.#depth === 0) this.#fail('a CDATA section stands outside of the root element');
     if (this.#depth > this.#itemDepth && to > from) {
       const data = this.#references.data(bytes, from, to);
@@ -238,7 +241,7 @@ export class XmlParser {
   }
 
   #shown(): string {
-    return shown(this.#bytes, this.#at);
+    return shownCharacter(this.#bytes, this.#at);
   }
 
   #fail(message: string): never {

@@ -3,7 +3,7 @@ import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import {
   byte,
   columnsBefore,
-  find,
+  findText,
   isSpace,
   nameShown,
   nameBytes,
@@ -35,7 +35,7 @@ export class XmlSplitter implements Splitter {
       return this.#cut(bytes, isLast ? bytes.length : nesting.border, nesting.around);
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // The records before the fault are read first: what is wrong with one of them comes before it.
+      // The records before the fault are read first, so that their errors come before it.
       if (nesting.border > 0) return this.#cut(bytes, nesting.border, nesting.around);
       const column = this.#columnAt(bytes, error.at) + 1;
       return { kind: 'fault', at: error.at, message: `column ${column}: ${error.message}` };
@@ -53,7 +53,7 @@ export class XmlSplitter implements Splitter {
 
   #columnAt(bytes: Uint8Array, at: number): number {
     if (this.#encoding === 'utf-8') return columnsBefore(bytes, at, this.#column);
-    // Every byte is a character.
+    // Every byte counts as a character.
     let start = at;
     while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
     return at - start + (start === 0 ? this.#column : 0);
@@ -62,14 +62,14 @@ export class XmlSplitter implements Splitter {
 
 /** The elements that are open while some bytes are walked through. */
 class Nesting {
-  /** Behind the last record that has closed; 0 when none has. */
+  /** The position after the last closed record; 0 if there is none. */
   border = 0;
   /** The elements open there that are not part of a record. */
   around: readonly Uint8Array[];
   readonly #bytes: Uint8Array;
   readonly #itemDepth: number;
   #outer: readonly Uint8Array[];
-  /** Where the names of the open elements from the record inwards begin. */
+  /** The positions of the names of the open elements, from the record inwards. */
   readonly #names = new Int32Array(budgets.xmlDepth);
   #depth: number;
   #isRootClosed = false;
@@ -101,10 +101,10 @@ class Nesting {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
     if (c === byte.slash) return this.#closeTag(at);
-    if (c === byte.question) return behind(find(bytes, '?>', at + 2), 2);
+    if (c === byte.question) return positionBehind(findText(bytes, '?>', at + 2), 2);
     if (c !== byte.exclamation) return c === undefined ? -1 : this.#openTag(at);
-    if (standsAt(bytes, '<!--', at)) return behind(find(bytes, '-->', at + 4), 3);
-    if (standsAt(bytes, '<![CDATA[', at)) return behind(find(bytes, ']]>', at + 9), 3);
+    if (standsAt(bytes, '<!--', at)) return positionBehind(findText(bytes, '-->', at + 4), 3);
+    if (standsAt(bytes, '<![CDATA[', at)) return positionBehind(findText(bytes, ']]>', at + 9), 3);
     if (bytes.length - at < 9) return -1;
     throw new XmlFault(at, '"<!" begins neither a comment nor a CDATA section here');
   }
@@ -113,8 +113,8 @@ class Nesting {
     const bytes = this.#bytes;
     if (nameBytes[bytes[at + 1]!] !== 2)
       throw new XmlFault(at, '"<" begins no tag here: write it as &lt;');
-    const close = tagEnd(bytes, at);
-    if (close < 0) return -1;
+    const closeAt = tagEnd(bytes, at);
+    if (closeAt < 0) return -1;
     if (this.#isRootClosed)
       throw new XmlFault(at, `<${nameShown(bytes, at + 1)}> is a second root element`);
     if (this.#depth === budgets.xmlDepth)
@@ -122,7 +122,7 @@ class Nesting {
         at,
         `elements may nest at most ${budgets.xmlDepth} levels deep: flatten what is deeper`,
       );
-    if (bytes[close - 1] === byte.slash) this.#closed(close + 1);
+    if (bytes[closeAt - 1] === byte.slash) this.#closed(closeAt + 1);
     else {
       this.#names[this.#depth] = at + 1;
       // The outer names are copied: they outlive the bytes.
@@ -130,7 +130,7 @@ class Nesting {
         this.#outer = [...this.#outer, bytes.slice(at + 1, nameEnd(bytes, at + 1))];
       this.#depth++;
     }
-    return close + 1;
+    return closeAt + 1;
   }
 
   #closeTag(at: number): number {
@@ -154,7 +154,7 @@ class Nesting {
     return end + 1;
   }
 
-  /** Behind an element at the present depth. */
+  /** The position after an element at the present depth. */
   #closed(at: number): void {
     if (this.#depth === 0) this.#isRootClosed = true;
     else if (this.#depth === this.#itemDepth) {
@@ -189,7 +189,7 @@ class Nesting {
   }
 }
 
-function behind(found: number, size: number): number {
+function positionBehind(found: number, size: number): number {
   return found < 0 ? -1 : found + size;
 }
 

@@ -12,7 +12,7 @@ import { callAhead, passesAhead, recordsAhead } from './call-ahead.js';
 import type { AnnotationTask } from './plan-annotation.js';
 import type { AnnotateTask, RequestedField } from './protocol.js';
 
-/** The largest record, as JSON. */
+/** The largest record as JSON, in bytes. */
 const maxRecordBytes = 64_000_000;
 
 /** Annotates the JSON texts of records of a dataset; returns the records that they become. */
@@ -24,7 +24,7 @@ export function recordAnnotation(
   const schemaFields = task.schema.map(([name]) => name!);
   const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
   const schema = new RecordSchema(task.schema, task.floats);
-  const computed = new Set(fields.map(({ name }) => name));
+  const computedNames = new Set(fields.map(({ name }) => name));
   const read = (text: string): PyDict => {
     const record = valueOfJson(text) as PyDict;
     schema.complete(record);
@@ -33,8 +33,8 @@ export function recordAnnotation(
   return function* (texts, host) {
     for (const { records } of annotatedRecords(annotation, texts, read, host))
       for (const one of records) {
-        for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
-        schema.reduce(one, computed);
+        for (const path of dropped) if (!computedNames.has(path[0]!)) removePath(one, path);
+        schema.reduce(one, computedNames);
         yield one;
       }
   };
@@ -54,11 +54,11 @@ export function* annotatedRecords<T>(
 ): Generator<AnnotatedRecord> {
   const passes = passesAhead(annotation.expressionsAhead);
   for (let from = 0; from < inputs.length; from += recordsAhead) {
-    const some = inputs.slice(from, from + recordsAhead);
+    const someInputs = inputs.slice(from, from + recordsAhead);
     callAhead(host, passes, (ahead) => {
-      for (const input of some) annotation.callAhead(read(input), ahead.host);
+      for (const input of someInputs) annotation.callAhead(read(input), ahead.host);
     });
-    for (const input of some) yield annotation.annotate(read(input), host);
+    for (const input of someInputs) yield annotation.annotate(read(input), host);
   }
 }
 

@@ -10,17 +10,17 @@ import { batchFunctions, callOfText, callText } from './protocol.js';
 import { FormCalls } from './form-calls.js';
 import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
-/** What the answers take that a thread keeps for a request or an attempt at a job, estimated. */
+/** The estimated size of the answers that a thread keeps for a request or an attempt at a job. */
 const maxCachedBytes = 64_000_000;
 /** The longest answer of which the value is kept, in characters. */
 const longestValue = 1000;
-/** What a character of an answer becomes as values, estimated. */
+/** The estimated size of the values that one character of an answer becomes. */
 const bytesPerCharacter = 4;
 
 /** The most calls of a batch, and of their texts. */
 const maxBatch = 65_536;
 const maxBatchLength = 8_000_000;
-/** So few calls are made alone, because others may depend on them. */
+/** Fewer calls than this are made one by one, because others may depend on them. */
 const fewCalls = 8;
 
 /** Asks the host and waits for its reply. Throws an `AppError`. */
@@ -37,7 +37,7 @@ interface KnownCall {
 class NotedCall implements MissedCall {
   readonly text: string;
   answer: HostAnswer | null;
-  /** How often its answer was missed without this object being given to the evaluation. */
+  /** How often the answer was missed by evaluations without this object. */
   others = 0;
 
   readonly #answers: Answers;
@@ -73,9 +73,9 @@ export class Answers {
   /** Calls that are not answered, by their texts. */
   #noted = new Map<string, NotedCall>();
   #notedLength = 0;
-  /** How often an answer was not known. */
+  /** How often an answer was unknown. */
   missed = 0;
-  /** The empty value that took the place of the last of these, and its call. */
+  /** The last empty value that replaced an unknown answer, and its call. */
   #empty: PyValue = null;
   #emptyCall: NotedCall | undefined;
 
@@ -95,11 +95,11 @@ export class Answers {
     return valueOf(runtime, this.#known(callText({ name, args })));
   }
 
-  /** The same if the answer is known; a call of which it is not is noted, and an empty value is returned. */
+  /** The value of a known answer; an unknown call is noted, and an empty value is returned. */
   knownValueOf(runtime: Runtime, name: string, args: string): PyValue {
     const text = callText({ name, args });
-    const known = this.#find(text);
-    if (known !== undefined) return valueOf(runtime, known);
+    const knownAnswer = this.#find(text);
+    if (knownAnswer !== undefined) return valueOf(runtime, knownAnswer);
     this.missed++;
     this.#empty = emptyOf(name);
     this.#emptyCall = forBatch.has(name) ? this.#note(text) : undefined;
@@ -116,7 +116,7 @@ export class Answers {
     return call;
   }
 
-  /** As `CallsAhead` has it. */
+  /** The uniform calls, as in `CallsAhead`. */
   uniformCalls(placeholder: string): UniformCalls | undefined {
     const texts = [...this.#noted.keys()];
     this.#forgetNoted();
@@ -128,18 +128,18 @@ export class Answers {
 
   /** Has the noted calls answered that others are like; false if there are none. */
   ahead(): boolean {
-    const noted = [...this.#noted.values()];
+    const notedCalls = [...this.#noted.values()];
     this.#forgetNoted();
-    if (noted.length <= fewCalls) for (const { text } of noted) this.#asked(text);
+    if (notedCalls.length <= fewCalls) for (const { text } of notedCalls) this.#asked(text);
     else {
-      const answers = this.#batch(noted.map(({ text }) => text));
-      for (let i = 0; i < noted.length; i++) {
-        const call = noted[i]!;
+      const answers = this.#batch(notedCalls.map(({ text }) => text));
+      for (let i = 0; i < notedCalls.length; i++) {
+        const call = notedCalls[i]!;
         call.answer = answers[i] ?? null;
         if (call.others > 0) this.keep(call);
       }
     }
-    return noted.length > 0;
+    return notedCalls.length > 0;
   }
 
   /** Keeps the answer to a call that was noted, if there is one. */
@@ -152,11 +152,11 @@ export class Answers {
   }
 
   #find(text: string): KnownCall | undefined {
-    const latest = this.#latest.get(text);
-    if (latest !== undefined) return latest;
-    const earlier = this.#earlier.get(text);
-    if (earlier !== undefined) this.#keep(earlier);
-    return earlier;
+    const latestAnswer = this.#latest.get(text);
+    if (latestAnswer !== undefined) return latestAnswer;
+    const earlierAnswer = this.#earlier.get(text);
+    if (earlierAnswer !== undefined) this.#keep(earlierAnswer);
+    return earlierAnswer;
   }
 
   #asked(text: string): KnownCall {
@@ -168,8 +168,8 @@ export class Answers {
 
   /** Notes a call, unless there are too many. */
   #note(text: string): NotedCall | undefined {
-    const known = this.#noted.get(text);
-    if (known !== undefined) return known;
+    const notedCall = this.#noted.get(text);
+    if (notedCall !== undefined) return notedCall;
     if (this.#noted.size === maxBatch || this.#notedLength > maxBatchLength) return undefined;
     const call = new NotedCall(text, this);
     this.#noted.set(text, call);
@@ -202,7 +202,7 @@ export class Answers {
   }
 }
 
-/** What a function gives where nothing is found: an evaluation ahead gets further with it than with None. */
+/** The result of a function that finds nothing: an evaluation ahead gets further with it than with None. */
 function emptyOf(name: string): PyValue {
   if (name === 'dataset_count' || name === 'dataset_field_terms_count') return 0;
   return name === 'dataset_query' || name === 'dataset_field_values' ? new PyList([]) : null;
@@ -230,10 +230,10 @@ function valueOf(runtime: Runtime, known: KnownCall): PyValue {
     chargeAnswer(runtime, answer);
     return copyValue(value);
   }
-  const made = valueOfAnswer(runtime, answer);
-  if (answer.json.length > longestValue) return made;
-  known.value = made;
-  return copyValue(made);
+  const answerValue = valueOfAnswer(runtime, answer);
+  if (answer.json.length > longestValue) return answerValue;
+  known.value = answerValue;
+  return copyValue(answerValue);
 }
 
 function valueOfAnswer(runtime: Runtime, answer: HostAnswer): PyValue {

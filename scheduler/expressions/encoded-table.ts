@@ -10,15 +10,15 @@ import { annotatedBatch, fieldNames, type AnnotatedBatch } from '../jobs/export/
 import { annotatedProjection } from '../jobs/export/annotated-columns.js';
 import type { AnnotatedColumns, PageTableTask } from './protocol.js';
 
-/** Annotated records in a format that has columns, with the columns that an export of them would have. */
+/** Encodes annotated records in a columnar format, with the columns that an export of them has. */
 export async function encodedTable(
   records: readonly PyDict[],
   { columns: planned, titles, format: name, file }: PageTableTask,
 ): Promise<Uint8Array> {
   const { made, columns } = typedBatch(records, planned);
   const { batch } = made;
-  const filled = new Set(batch.columns.map((column) => column.name));
-  const projection = annotatedProjection(planned, columns, fieldNames([made]), filled);
+  const filledNames = new Set(batch.columns.map((column) => column.name));
+  const projection = annotatedProjection(planned, columns, fieldNames([made]), filledNames);
   const { format, head, tail } = pageFormats[name];
   const first = head(projection, titles);
   if (records.length === 0) return Buffer.concat([first, tail]);

@@ -6,16 +6,16 @@ import type { ExpressionResult, ExpressionTasks, HostReply, HostRequest } from '
 
 /** Threads of one server, so that two requests that spin leave it a processor. */
 const threadCount = 2;
-/** An evaluation may use 64 MB by its own estimate; the rest is the request and its answer. */
+/** The heap of a thread: an evaluation may use 64 MB by its own estimate; the rest is the request and its answer. */
 const heapMb = 512;
 
-/** How one task runs. */
+/** How a task runs. */
 export interface ExpressionRun {
   /** Answers calls of dataset functions; the signal aborts when nobody waits for them any more. */
   readonly answer: (request: HostRequest, signal: AbortSignal) => Promise<HostReply>;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
-  /** From the moment a thread is free, in milliseconds. */
+  /** The time limit in milliseconds, from the moment a thread is free. */
   readonly timeoutMs: number;
   /** Runs before what is not. Of the other tasks, each user has one at a time, so that nobody takes all threads. */
   readonly isUrgent: boolean;
@@ -25,7 +25,7 @@ export interface ExpressionRun {
 /** The threads that evaluate expressions; they start with the first request. */
 export class ExpressionThreads {
   readonly #slots = new Slots(threadCount);
-  /** One slot for each user who has tasks that are not urgent. */
+  /** The slots of each user with tasks that are not urgent: one per user. */
   readonly #turns = new Map<number, { readonly slots: Slots; tasks: number }>();
   #threads: Threads | undefined;
   #isClosed = false;
@@ -75,9 +75,9 @@ export class ExpressionThreads {
   ): Promise<ExpressionResult<K>> {
     signal.throwIfAborted();
     if (this.#isClosed) throw canceled();
-    const ended = new AbortController();
-    const calls = serveCalls((request) => answer(request as HostRequest, ended.signal));
-    const stop = (): void => ended.abort();
+    const endController = new AbortController();
+    const calls = serveCalls((request) => answer(request as HostRequest, endController.signal));
+    const stop = (): void => endController.abort();
     let isOverdue = false;
     const timer = setTimeout(() => {
       isOverdue = true;
@@ -86,14 +86,14 @@ export class ExpressionThreads {
     signal.addEventListener('abort', stop, { once: true });
     try {
       const input = { ...task, calls: calls.end };
-      return await this.#open().run<ExpressionResult<K>>(kind, input, ended.signal, [
+      return await this.#open().run<ExpressionResult<K>>(kind, input, endController.signal, [
         calls.end.port,
       ]);
     } catch (error) {
-      if (isOverdue) throw limit(`more than ${timeoutMs / 1000} s`);
+      if (isOverdue) throw limitError(`more than ${timeoutMs / 1000} s`);
       if (error instanceof AppError || signal.aborted) throw error;
       if ((error as { code?: unknown } | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
-        throw limit('more memory than a thread may use');
+        throw limitError('more memory than a thread may use');
       throw new AppError('internal', `a thread of expressions ended: ${String(error)}`);
     } finally {
       clearTimeout(timer);
@@ -116,6 +116,6 @@ export class ExpressionThreads {
   }
 }
 
-function limit(what: string): AppError {
+function limitError(what: string): AppError {
   return new AppError('budget', `Expression limit exceeded: ${what}`);
 }

@@ -33,7 +33,7 @@ export function expressionHost(
   return hostWith(origin, answers);
 }
 
-/** The host of expressions whose calls have these answers. */
+/** The host of expressions whose calls get these answers. */
 export function hostWith({ user, now }: EvaluationOrigin, answers: Answers): ExpressionHost {
   const origin = { user: () => user, now };
   const annotate = templateFunction(({ name, args }) => answers.of(name, args));
@@ -71,7 +71,7 @@ function argumentsText(runtime: Runtime, args: readonly (PyValue | undefined)[])
   return plainText(runtime, args) ?? writtenText(runtime, args);
 }
 
-/** The JSON text of texts, numbers and lists of these; undefined for other values. It is much faster than the writer. */
+/** The JSON text of texts, numbers and lists of them; undefined for other values. It is much faster than the writer. */
 function plainText(runtime: Runtime, items: readonly (PyValue | undefined)[]): string | undefined {
   let text = '[';
   for (let i = 0; i < items.length; i++) {

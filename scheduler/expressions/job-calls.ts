@@ -11,7 +11,7 @@ import { MadeCalls, sentBatch, type CallsOfForm, type SentBatch } from './made-c
 import { callText, textsOfForm } from './protocol.js';
 import type { HostAnswer, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
-/** What the expressions of a job ask; the worker process sends it to the API process. */
+/** A call of a job's expressions, which the worker process sends to the API process. */
 export interface JobCall {
   /** Number of the question within the attempt. */
   readonly call: number;
@@ -54,17 +54,17 @@ export class JobCalls {
     return 'batch' in request ? this.#batch(request) : this.#call(request);
   }
 
-  /** To be called with an answer of the API process. */
+  /** Takes an answer of the API process. */
   answered({ call, outcome }: JobAnswer): void {
-    const waiting = this.#waiting.get(call);
+    const waitingCall = this.#waiting.get(call);
     this.#waiting.delete(call);
-    if (outcome.ok) waiting?.resolve(outcome.value);
-    else waiting?.reject(fromErrorValue(outcome.error));
+    if (outcome.ok) waitingCall?.resolve(outcome.value);
+    else waitingCall?.reject(fromErrorValue(outcome.error));
   }
 
   async #call(request: HostCall): Promise<HostAnswer> {
-    const kept = this.#kept();
-    const { calls, text } = kept.ofText(callText(request));
+    const keptAnswers = this.#kept();
+    const { calls, text } = keptAnswers.ofText(callText(request));
     const texts = packTexts([text]);
     const code = this.#codes(calls, texts)[0]!;
     const before = calls.sent[code];
@@ -73,14 +73,14 @@ export class JobCalls {
       const answer = answerAt(answers, calls.places[code]!);
       if (answer !== null) return answer;
       // Meanwhile, another thread may have begun the same call, or all calls were forgotten.
-      if (calls.sent[code] !== before || kept !== this.#made) return this.#call(request);
+      if (calls.sent[code] !== before || keptAnswers !== this.#made) return this.#call(request);
     }
     const answer = this.#ask(request) as Promise<HostAnswer>;
-    const sent = sentBatch(answer.then((one) => packAnswers([one])));
-    calls.sent[code] = sent;
+    const sentAnswers = sentBatch(answer.then((one) => packAnswers([one])));
+    calls.sent[code] = sentAnswers;
     calls.places[code] = 0;
-    sent.asked.then(
-      (answers) => this.#keep(sent, answers),
+    sentAnswers.asked.then(
+      (answers) => this.#keep(sentAnswers, answers),
       () => this.#count(100), // whoever asked for the answer gets the error
     );
     return answer;
@@ -88,15 +88,15 @@ export class JobCalls {
 
   /** The answers to the calls of a batch. Those that have a form are kept with it, whoever makes them. */
   async #batch({ batch, form }: HostBatch): Promise<PackedAnswers> {
-    const kept = this.#kept();
-    const known = form && kept.ofForm(form);
-    if (known !== undefined) return this.#together(known, batch);
+    const keptAnswers = this.#kept();
+    const knownForm = form && keptAnswers.ofForm(form);
+    if (knownForm !== undefined) return this.#together(knownForm, batch);
     const texts = unpackTexts(batch);
-    const whole = form === undefined ? texts : textsOfForm(form, texts);
-    if (!kept.hasForms) return this.#together(kept.whole, form === undefined ? batch : packTexts(whole)); // prettier-ignore
+    const wholeTexts = form === undefined ? texts : textsOfForm(form, texts);
+    if (!keptAnswers.hasForms) return this.#together(keptAnswers.whole, form === undefined ? batch : packTexts(wholeTexts)); // prettier-ignore
     const groups = new Map<CallsOfForm, number[]>();
-    const own = whole.map((one, i) => {
-      const { calls, text } = kept.ofText(one);
+    const ownCalls = wholeTexts.map((one, i) => {
+      const { calls, text } = keptAnswers.ofText(one);
       const group = groups.get(calls);
       if (group === undefined) groups.set(calls, [i]);
       else group.push(i);
@@ -104,14 +104,14 @@ export class JobCalls {
     });
     const answers: PackedAnswers[] = [];
     const places: number[] = [];
-    const asked = Array.from(groups, async ([calls, group]) => {
-      const found = await this.#together(calls, packTexts(group.map((i) => own[i]!)));
+    const askedGroups = Array.from(groups, async ([calls, group]) => {
+      const found = await this.#together(calls, packTexts(group.map((i) => ownCalls[i]!)));
       for (const [at, i] of group.entries()) {
         answers[i] = found;
         places[i] = at;
       }
     });
-    await Promise.all(asked);
+    await Promise.all(askedGroups);
     return gatherAnswers(answers, places);
   }
 
@@ -120,24 +120,24 @@ export class JobCalls {
     const codes = this.#codes(kept, texts);
     const open: number[] = [];
     for (let i = 0; i < codes.length; i++) if (kept.sent[codes[i]!] === undefined) open.push(i);
-    const own = open.length === 0 ? null : sentBatch(this.#asked(kept, texts, open));
+    const ownBatch = open.length === 0 ? null : sentBatch(this.#asked(kept, texts, open));
     for (let at = 0; at < open.length; at++) {
-      kept.sent[codes[open[at]!]!] = own!;
+      kept.sent[codes[open[at]!]!] = ownBatch!;
       kept.places[codes[open[at]!]!] = at;
     }
-    const sent = Array.from(codes, (code) => kept.sent[code]!);
+    const sentCalls = Array.from(codes, (code) => kept.sent[code]!);
     const places = codes.map((code) => kept.places[code]!);
-    if (own !== null) {
-      const answers = await own.asked;
-      this.#keep(own, answers);
+    if (ownBatch !== null) {
+      const answers = await ownBatch.asked;
+      this.#keep(ownBatch, answers);
       for (let at = 0; at < open.length; at++) {
         const code = codes[open[at]!]!;
-        if (!hasAnswer(answers, at) && kept.sent[code] === own) kept.sent[code] = undefined;
+        if (!hasAnswer(answers, at) && kept.sent[code] === ownBatch) kept.sent[code] = undefined;
       }
       if (open.length === codes.length) return answers;
     }
     const answers: (PackedAnswers | null)[] = [];
-    for (const one of sent) answers.push(one.answers ?? (await one.asked.catch(() => null)));
+    for (const one of sentCalls) answers.push(one.answers ?? (await one.asked.catch(() => null)));
     return gatherAnswers(answers, places);
   }
 
@@ -176,10 +176,10 @@ export class JobCalls {
 
   #ask(request: HostRequest): Promise<HostReply> {
     const call = this.#calls++;
-    const waiting = Promise.withResolvers<HostReply>();
-    this.#waiting.set(call, waiting);
+    const waitingReply = Promise.withResolvers<HostReply>();
+    this.#waiting.set(call, waitingReply);
     this.#send({ call, request });
-    return waiting.promise;
+    return waitingReply.promise;
   }
 
   #keep(sent: SentBatch, answers: PackedAnswers): void {
@@ -202,7 +202,7 @@ export async function answerJobCall(
   try {
     return { call, outcome: { ok: true, value: await answer(userId, request, signal) } };
   } catch (error) {
-    const known = error instanceof AppError ? error : new AppError('internal', 'Internal server error'); // prettier-ignore
-    return { call, outcome: { ok: false, error: toErrorValue(known) } };
+    const knownError = error instanceof AppError ? error : new AppError('internal', 'Internal server error'); // prettier-ignore
+    return { call, outcome: { ok: false, error: toErrorValue(knownError) } };
   }
 }

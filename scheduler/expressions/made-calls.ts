@@ -4,11 +4,11 @@ import { ValueTable } from './value-table.js';
 /** Calls that were made together, or one that was made alone. */
 export interface SentBatch {
   readonly asked: Promise<PackedAnswers>;
-  /** What `asked` gave; null before. */
+  /** The answers of `asked`; null before. */
   answers: PackedAnswers | null;
 }
 
-/** Calls that are being made. */
+/** The batch of calls that are in progress. */
 export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
   return { asked, answers: null };
 }
@@ -17,7 +17,7 @@ export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
 export interface CallsOfForm {
   readonly form?: CallForm;
   readonly texts: ValueTable;
-  /** By the codes of the texts, with what each call was sent, and its place there. */
+  /** The batch in which each call was sent, by code of its text, and its index in the batch. */
   readonly sent: (SentBatch | undefined)[];
   readonly places: number[];
 }
@@ -31,10 +31,10 @@ export class MadeCalls {
     return this.#ofForms.length > 0;
   }
 
-  /** The calls of a form; undefined if some of them may be kept in another way, so that their whole texts have to be looked up. */
+  /** The calls of a form; undefined if some may be stored in another way, so that their whole texts have to be looked up. */
   ofForm(form: CallForm): CallsOfForm | undefined {
-    const known = this.#ofForms.find((one) => isSame(one.form, form));
-    if (known !== undefined) return known;
+    const knownForm = this.#ofForms.find((one) => isSame(one.form, form));
+    if (knownForm !== undefined) return knownForm;
     if (this.whole.texts.size > 0 || this.#ofForms.some((one) => mayShare(one.form, form)))
       return undefined;
     const calls = { form, ...emptyCalls() };
@@ -42,7 +42,7 @@ export class MadeCalls {
     return calls;
   }
 
-  /** Where a call is kept, and by which text. */
+  /** The calls that a text belongs to, and the text under which they are stored. */
   ofText(text: string): { readonly calls: CallsOfForm; readonly text: string } {
     for (const calls of this.#ofForms) {
       const { before, after } = calls.form;

@@ -14,14 +14,14 @@ export function packAnswers(answers: BatchAnswers): PackedAnswers {
   return { texts: packTexts(answers.map((answer) => answer?.json ?? '')), ...table.packed() };
 }
 
-/** The answers that were joined. */
+/** The answers from which the packed form was made. */
 export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): BatchAnswers {
   return unpackTexts(texts).map((json, i) =>
     json === '' ? null : { json, floats: floats[floatsOf[i]!]! },
   );
 }
 
-/** One of the answers that were joined; null if it is missing. */
+/** One of the packed answers; null if it is missing. */
 export function answerAt(answers: PackedAnswers, at: number): HostAnswer | null {
   if (!hasAnswer(answers, at)) return null;
   return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
@@ -47,11 +47,11 @@ export function hasAnswer({ texts }: PackedAnswers, at: number): boolean {
   return lengthAt(texts, at) > 0;
 }
 
-/** The different `floats` of answers, which most of them share. */
+/** The distinct `floats` of answers; most answers share them. */
 class FloatsTable {
   readonly #numbers = new Map<HostAnswer['floats'], number>();
   readonly #floatsOf: Uint32Array;
-  /** The one that was set last, and its number. */
+  /** The last added `floats` and their number. */
   #last: HostAnswer['floats'] | undefined;
   #lastNumber = 0;
 

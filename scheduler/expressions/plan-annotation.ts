@@ -17,7 +17,7 @@ import type { PageTask, RequestedField } from './protocol.js';
 /** The fields and record-level expressions of a query or an export, and its constants: plain data. */
 export interface AnnotationSettings {
   readonly fields: readonly RequestedField[];
-  /** The values of those of them that are constants, in their order. */
+  /** The values of those texts that are constants, in their order. */
   readonly constants: readonly unknown[];
   readonly data: JsonObject;
   readonly includeErrors: boolean;
@@ -106,7 +106,7 @@ export function planAnnotation(
 ): AnnotationPlan {
   const { fields: computed, constants, data, includeErrors, preExpression, postExpression } = settings; // prettier-ignore
   const compiled = compiledExpressions(settings, Object.keys(data));
-  // Each field may read its own value.
+  // Each field may read its former value.
   const reads = [
     ...compiled.flatMap(({ pathsNamed }) => pathsNamed),
     ...computed.map(({ name }) => [name]),
@@ -129,7 +129,7 @@ export function planAnnotation(
   };
 }
 
-/** All expressions, compiled. Throws a 400 that names the field with a mistake. */
+/** Compiles all expressions. Throws a 400 that names the field of an invalid one. */
 function compiledExpressions(
   { fields, preExpression, postExpression }: AnnotationSettings,
   dataNames: readonly string[],
@@ -167,10 +167,10 @@ function annotationFields(fields: readonly RequestedField[]): readonly Annotatio
   }));
 }
 
-/** The fields of an annotation that are computed to know the values of some of them. */
+/** The fields of an annotation that have to be computed for the values of some of them. */
 export interface FieldsRead {
   readonly names: ReadonlySet<string>;
-  /** Their values depend on the record alone, and not on who computes them and when. */
+  /** Whether the values depend on the record alone, and not on the user or the time. */
   readonly isRepeatable: boolean;
 }
 
@@ -196,8 +196,8 @@ export function fieldsRead(
   function isField(name: string): boolean {
     return all.some((one) => one.name === name);
   }
-  const used = compiled.filter(({ field }) => names.has(field.name));
-  const isRepeatable = used.every(({ expression }) => expression?.isRepeatable ?? true);
+  const usedFields = compiled.filter(({ field }) => names.has(field.name));
+  const isRepeatable = usedFields.every(({ expression }) => expression?.isRepeatable ?? true);
   return { names, isRepeatable };
 }
 
@@ -213,31 +213,35 @@ function withReads(
 ): { readonly selection: JsonObject; readonly dropped: readonly (readonly string[])[] } {
   const index = indexFields(fields);
   const isComputed = (name: string): boolean => computed.some((one) => one.name === name);
-  const listed = (key: string): readonly string[] | undefined => {
+  const listParam = (key: string): readonly string[] | undefined => {
     const value = query[key];
     const list = typeof value === 'string' ? [value] : value;
     if (!Array.isArray(list) || list.length === 0) return undefined;
     return list.filter((name): name is string => typeof name === 'string');
   };
   const readable = [...reservedColumns.map(({ name }) => ({ name, path: [name] })), ...fields];
-  const needed = reads.flatMap((path) => fieldAt(readable, path) ?? []);
-  const requested = listed('fields');
-  const excluded = listed('exclude_fields') ?? [];
+  const neededFields = reads.flatMap((path) => fieldAt(readable, path) ?? []);
+  const requestedFields = listParam('fields');
+  const excluded = listParam('exclude_fields') ?? [];
   const pathOf = (name: string): readonly string[] => index.find(name)?.path ?? [name];
-  const hidden = excluded.filter((name) => needed.some(({ path }) => covers(pathOf(name), path) || covers(path, pathOf(name)))); // prettier-ignore
-  const kept = excluded.filter((name) => !hidden.includes(name));
-  const stored = requested?.filter((name) => !isComputed(name) || index.find(name) !== undefined);
-  const added = stored === undefined ? [] : needed.filter(({ path }) => !stored.some((name) => covers(pathOf(name), path))); // prettier-ignore
-  const alone = added.filter(({ path }) => !stored!.some((name) => covers(path, pathOf(name))));
+  const hidden = excluded.filter((name) => neededFields.some(({ path }) => coversPath(pathOf(name), path) || coversPath(path, pathOf(name)))); // prettier-ignore
+  const keptExclusions = excluded.filter((name) => !hidden.includes(name));
+  const stored = requestedFields?.filter(
+    (name) => !isComputed(name) || index.find(name) !== undefined,
+  );
+  const added = stored === undefined ? [] : neededFields.filter(({ path }) => !stored.some((name) => coversPath(pathOf(name), path))); // prettier-ignore
+  const addedAlone = added.filter(
+    ({ path }) => !stored!.some((name) => coversPath(path, pathOf(name))),
+  );
   const isEmpty = stored !== undefined && stored.length + added.length === 0;
   return {
     selection: {
-      ...(excluded.length > 0 && { exclude_fields: kept }),
+      ...(excluded.length > 0 && { exclude_fields: keptExclusions }),
       ...(stored && { fields: isEmpty ? ['_id'] : [...stored, ...added.map(({ name }) => name)] }),
     },
     dropped: [
       // Objects that nothing else is requested of go as a whole.
-      ...alone.map(({ path }) => shortest(path, stored!.map(pathOf))),
+      ...addedAlone.map(({ path }) => shortestPrefix(path, stored!.map(pathOf))),
       ...hidden.map(pathOf),
       ...(isEmpty ? [['_id']] : []),
     ],
@@ -250,24 +254,26 @@ function fieldAt<F extends Pick<FieldRow, 'path'>>(
   path: readonly string[],
 ): F | undefined {
   for (let length = path.length; length > 0; length--) {
-    const found = fields.find((field) => field.path.length === length && covers(field.path, path));
+    const found = fields.find(
+      (field) => field.path.length === length && coversPath(field.path, path),
+    );
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
 /** The beginning of a path that leads to none of `others`. */
-function shortest(
+function shortestPrefix(
   path: readonly string[],
   others: readonly (readonly string[])[],
 ): readonly string[] {
   const end = path.findIndex(
-    (_, i) => !others.some((other) => covers(path.slice(0, i + 1), other)),
+    (_, i) => !others.some((other) => coversPath(path.slice(0, i + 1), other)),
   );
   return path.slice(0, end + 1);
 }
 
 /** Whether a path is another one or leads to it. */
-function covers(path: readonly string[], other: readonly string[]): boolean {
+function coversPath(path: readonly string[], other: readonly string[]): boolean {
   return path.length <= other.length && path.every((name, i) => name === other[i]);
 }

@@ -15,7 +15,7 @@ export interface HostCall {
 
 /** The value that a function of the host returns. JSON does not tell 1.0 from 1, so the floats are named. */
 export interface HostAnswer {
-  /** JSON text. */
+  /** The answer as JSON text. */
   readonly json: string;
   /** The paths of the values that are floats, through lists of any depth; `[]` is the value itself. */
   readonly floats: readonly (readonly string[])[];
@@ -30,7 +30,7 @@ export type BatchFunction = (typeof batchFunctions)[number];
 /** Calls that expressions are about to make, which few queries may answer together, each as `callText` writes it. */
 export interface HostBatch {
   readonly batch: PackedTexts;
-  /** What all calls have in common, if the texts are those of one argument alone. */
+  /** The common form of all calls, if the texts are those of one argument. */
   readonly form?: CallForm;
 }
 
@@ -56,7 +56,7 @@ export function callOfText(text: string): HostCall {
   return { name: text.slice(0, end), args: text.slice(end) };
 }
 
-/** What a thread asks the host. */
+/** A request of a thread to the host. */
 export type HostRequest = HostCall | HostBatch;
 
 /** The answers to the calls of a batch, each the same as that to the call alone; null for calls that have to be made alone. */
@@ -66,7 +66,7 @@ export type BatchAnswers = readonly (HostAnswer | null)[];
 export interface PackedAnswers {
   /** The JSON texts; empty ones for null. */
   readonly texts: PackedTexts;
-  /** The different `floats` of the answers, and for each answer the number of its own. */
+  /** The distinct `floats` of the answers, and for each answer their number. */
   readonly floats: readonly HostAnswer['floats'][];
   readonly floatsOf: Uint32Array;
 }
@@ -76,25 +76,25 @@ export type HostReply = HostAnswer | PackedAnswers;
 
 /** The channel through which a thread calls the host. */
 export interface HostCalls extends CallEnd {
-  /** The same for all parts of an attempt at a job, in which the same call has the same answer; absent for a request. */
+  /** The attempt at a job, in which equal calls have equal answers; absent for a request. */
   readonly scope?: string;
 }
 
-/** Who evaluates expressions, and when. */
+/** The user who evaluates expressions, and the time. */
 export interface EvaluationOrigin {
-  /** What `user()` returns. */
+  /** The result of `user()`. */
   readonly user: { readonly name: string; readonly email: string };
   /** The time of `now()` and `today()`, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What every request to evaluate expressions has. */
+/** The properties of every request to evaluate expressions. */
 interface ExpressionTask extends EvaluationOrigin {
   /** The JSON text of the request, which tells floats from ints. */
   readonly body: string;
 }
 
-/** One expression; its variables are `data` or `fields` of the body. */
+/** Evaluates an expression, whose variables are `data` or `fields` of the body. */
 export interface EvaluateTask extends ExpressionTask {
   readonly expression: string;
   readonly dataType: CastType;
@@ -119,24 +119,24 @@ export interface AnnotateTask extends ExpressionTask {
 export interface PageTask extends AnnotateTask {
   /** JSON text: the list of the records, as the query gives them. */
   readonly records: string;
-  /** What stands between two records of the answer. */
+  /** The separator between records of the answer. */
   readonly separator: ',' | '\n';
   readonly sourceDataset: string;
   /** The paths of the fields of the dataset. */
   readonly schema: readonly (readonly string[])[];
-  /** Those of them whose numbers are floats. */
+  /** The fields whose numbers are floats. */
   readonly floats: readonly (readonly string[])[];
   /** Paths that only expressions need, and that the answer does not have. */
   readonly dropped: readonly (readonly string[])[];
 }
 
-/** What is known of the columns of the records that expressions make: plain data. */
+/** The columns of the records that expressions make, as far as they are known: plain data. */
 export interface AnnotatedColumns {
   /** The columns of stored fields, which no expression changes. */
   readonly stored: Columns;
-  /** These, and the computed ones whose types are declared. */
+  /** The read columns, and the computed ones with declared types. */
   readonly known: Columns;
-  /** Columns whose types hint at those of the values. */
+  /** Columns whose types are hints for those of the values. */
   readonly hints: Columns;
   /** The columns that every record has, in their order; null where expressions make the records. */
   readonly fixed: readonly Projected[] | null;
@@ -160,7 +160,7 @@ export interface ExpressionTasks {
   readonly pageTable: PageTableTask;
 }
 
-/** What a task answers: JSON text, or the bytes of a page. */
+/** The answer of a task: JSON text, or the bytes of a page. */
 export type ExpressionResult<K extends keyof ExpressionTasks> = K extends 'pageTable'
   ? Uint8Array
   : string;

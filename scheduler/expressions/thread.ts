@@ -30,7 +30,7 @@ const shownErrors = 5;
 
 /** Evaluates one expression; answers `{"result": …}`. */
 export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>> {
-  return outcome(() => {
+  return toOutcome(() => {
     const body = valueOfJson(task.body);
     const data = memberOf(body, 'data') ?? memberOf(body, 'fields');
     const variables = data instanceof PyDict ? data.map : new Map<string, PyValue>();
@@ -52,7 +52,7 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
 
 /** Annotates the records of a request; answers `{"results": […], "errors": {…}}`. */
 export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>> {
-  return outcome(() => {
+  return toOutcome(() => {
     const body = valueOfJson(task.body);
     const annotation = annotationOf(task, body);
     const host = expressionHost(task, task.calls);
@@ -90,14 +90,14 @@ function requestedRecord(input: PyValue): PyDict {
 
 /** Annotates the records of a page; answers them with the separator in between. */
 export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
-  return outcome(() => {
+  return toOutcome(() => {
     return Array.from(pageRecords(task), ({ text }) => text).join(task.separator);
   });
 }
 
 /** Annotates the records of a page; answers them as columns in their format. */
 export function pageTable(task: ThreadTask<'pageTable'>): Promise<Outcome<Uint8Array>> {
-  return outcome(async () => {
+  return toOutcome(async () => {
     const records = Array.from(pageRecords(task), ({ record }) => record);
     // Requests for such pages are rare, and what writes them is large.
     const { encodedTable } = await import('./encoded-table.js');
@@ -144,7 +144,7 @@ function endOfText(text: string, start: number): number {
 
 const [quote, backslash, openBrace, closeBrace] = [34, 92, 123, 125];
 
-function outcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
+function toOutcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
   return outcomeOf(async () => {
     try {
       return await work();

@@ -7,7 +7,7 @@ export class ValueTable {
   #bytes = new DataView(new ArrayBuffer(1 << 12));
   /** The end of each text in the bytes, after a 0. */
   #ends = new Int32Array(1 << 10);
-  /** The number of texts before those of each value, and after the last one. */
+  /** The number of texts before each value's first one, and the total. */
   #texts = new Int32Array(1 << 10);
   /**
    * Four numbers for each value: its code, which is 0 in free slots; the length of a short text, or the hash of another value, which is
@@ -29,7 +29,7 @@ export class ValueTable {
     return this.#size;
   }
 
-  /** What the values take, in bytes. */
+  /** The size of the values in bytes. */
   get byteLength(): number {
     return this.#end(this.#texts[this.#size]!);
   }
@@ -43,7 +43,7 @@ export class ValueTable {
     return (this.#single[byte] ||= this.#find(bytes, offsets, from, to, true));
   }
 
-  /** The same for a value that may not be here; then the code is 0. */
+  /** The code of a value; 0 if it is not in the table. */
   find(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     return this.#find(bytes, offsets, from, to, false);
   }
@@ -94,11 +94,11 @@ export class ValueTable {
     let end = this.#end(text);
     const [start, stop] = [offsets[from]!, offsets[to]!];
     this.#bytes = withRoom(this.#bytes, end + stop - start);
-    const own = this.#bytes;
-    for (let i = start; i < stop; i++) own.setUint8(end++, bytes.getUint8(i));
-    this.#ends = longer(this.#ends, text + to - from + 1);
+    const ownBytes = this.#bytes;
+    for (let i = start; i < stop; i++) ownBytes.setUint8(end++, bytes.getUint8(i));
+    this.#ends = growNumbers(this.#ends, text + to - from + 1);
     for (let k = from + 1; k <= to; k++) this.#ends[++text] = end - stop + offsets[k]!;
-    this.#texts = longer(this.#texts, value + 2);
+    this.#texts = growNumbers(this.#texts, value + 2);
     this.#texts[value + 1] = text;
     return value + 1;
   }
@@ -138,7 +138,7 @@ export class ValueTable {
   }
 }
 
-/** Texts of so many bytes are short. */
+/** The length in bytes up to which a text is short. */
 const shortLength = 8;
 const firstBit = 1 << 31;
 
@@ -158,14 +158,14 @@ function hashOf(bytes: DataView, offsets: Int32Array, from: number, to: number):
 
 function withRoom(bytes: DataView<ArrayBuffer>, size: number): DataView<ArrayBuffer> {
   if (bytes.byteLength >= size) return bytes;
-  const grown = new Uint8Array(Math.max(size, 2 * bytes.byteLength));
-  grown.set(new Uint8Array(bytes.buffer));
-  return new DataView(grown.buffer);
+  const grownBytes = new Uint8Array(Math.max(size, 2 * bytes.byteLength));
+  grownBytes.set(new Uint8Array(bytes.buffer));
+  return new DataView(grownBytes.buffer);
 }
 
-function longer(numbers: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
+function growNumbers(numbers: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
   if (numbers.length >= length) return numbers;
-  const grown = new Int32Array(Math.max(length, 2 * numbers.length));
-  grown.set(numbers);
-  return grown;
+  const grownNumbers = new Int32Array(Math.max(length, 2 * numbers.length));
+  grownNumbers.set(numbers);
+  return grownNumbers;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { transient } from './failure.js';
+import { transientFailure } from './failure.js';
 import type { ConnectionTimeout } from './connection-timeout.js';
 import type { ByteCounter } from './byte-counter.js';
 
@@ -56,7 +56,7 @@ export class ResponseBody implements AsyncIterable<Uint8Array> {
       await this.#next();
     }
     // The end of the connection is not the end of the body.
-    if (!this.#message.complete) throw transient('the connection broke off');
+    if (!this.#message.complete) throw transientFailure('the connection broke off');
     const length = this.#message.headers['content-length'];
     if (length !== undefined) this.#counter.check(Number(length));
   }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { permanent } from './failure.js';
+import { permanentFailure } from './failure.js';
 
 /**
  * Counts the bytes received over a socket, to detect a body that is longer than its `Content-Length`. Node's parser drops
@@ -17,11 +17,11 @@ export class ByteCounter {
   constructor(socket: Socket, headerBytes: number) {
     this.#socket = socket;
     this.#maxHeaderBytes = headerBytes * 2 + (64 << 10);
-    // The parser emits `response` from within its own listener, so this one must run before it.
+    // The parser emits `response` in its own listener, so this listener must run before it.
     socket.prependListener('data', this.#count);
   }
 
-  /** To be called when the response's headers have been parsed. */
+  /** Called when the response's headers have been parsed. */
   startBody(): void {
     const header = this.#header ?? Buffer.alloc(0);
     let at = 0;
@@ -37,7 +37,7 @@ export class ByteCounter {
   /** Throws if more than `length` bytes of body have been received. */
   check(length: number): void {
     if (this.#bytes - this.#bodyOffset <= length) return;
-    throw permanent('the host sent more than its Content-Length says');
+    throw permanentFailure('the host sent more than its Content-Length says');
   }
 
   readonly #count = (piece: Uint8Array): void => {

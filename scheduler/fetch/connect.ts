@@ -19,9 +19,10 @@ export async function connectTo(
   const socket = network.open(address, portOf(url));
   onSocket(socket);
   await once(socket, 'connect');
-  const checked = parseAddress(address);
+  const checkedAddress = parseAddress(address);
   const peer = parseAddress(socket.remoteAddress ?? '');
-  if (checked === undefined || peer === undefined || !isSame(checked, peer)) throw notAllowed();
+  if (checkedAddress === undefined || peer === undefined || !isSame(checkedAddress, peer))
+    throw notAllowed();
   if (url.protocol === 'http:') return socket;
   const host = url.hostname.replace(/\.$/, '').replaceAll(/^\[|\]$/g, '');
   const encrypted = secure({

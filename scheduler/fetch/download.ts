@@ -7,7 +7,7 @@ import { Spool } from './spool.js';
 import { Transfer, type DownloadRequest } from './transfer.js';
 
 /** Fetches a URL into a new file and resumes broken transfers; on failure the file is removed. */
-export async function download(job: DownloadRequest): Promise<WrittenFile> {
+export async function downloadFile(job: DownloadRequest): Promise<WrittenFile> {
   const spool = await Spool.open(job.file);
   const transfer = new Transfer(job, spool);
   try {
@@ -23,9 +23,9 @@ export async function download(job: DownloadRequest): Promise<WrittenFile> {
         await pause(ms, undefined, { signal: job.signal });
       }
     }
-    const written = await spool.finish();
-    checkDigest(job.expected, written, transfer.encoded?.finish());
-    return written;
+    const writtenFile = await spool.finish();
+    checkDigest(job.expected, writtenFile, transfer.encoded?.finish());
+    return writtenFile;
   } catch (error) {
     await spool.abort();
     throw error;
@@ -34,8 +34,8 @@ export async function download(job: DownloadRequest): Promise<WrittenFile> {
 
 /** Rethrows errors that do not come from the network, such as a full disk. */
 function failureOf(error: unknown): FetchFailure {
-  const known = error as { name?: unknown } | null;
-  if (known?.name === 'AppError') throw error;
+  const namedError = error as { name?: unknown } | null;
+  if (namedError?.name === 'AppError') throw error;
   return networkFailure(error);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
-import { permanent } from './failure.js';
+import { permanentFailure } from './failure.js';
 
 /** Size in bytes and MD5 (lower-case hex) that a manifest declares for a file; null where it declares none. */
 export interface ExpectedDigest {
@@ -36,9 +36,14 @@ export function checkSizeLimit(
   bytes: number,
   encoded: EncodedDigest | undefined,
 ): void {
-  const most = expected.bytes;
-  if (most === null || bytes <= most || (encoded !== undefined && encoded.bytes <= most)) return;
-  throw permanent(`has more than the ${most} bytes that the manifest says (size)`);
+  const maxBytes = expected.bytes;
+  if (
+    maxBytes === null ||
+    bytes <= maxBytes ||
+    (encoded !== undefined && encoded.bytes <= maxBytes)
+  )
+    return;
+  throw permanentFailure(`has more than the ${maxBytes} bytes that the manifest says (size)`);
 }
 
 /** Throws unless the file, or its encoded form, has the expected size and MD5. */
@@ -50,9 +55,11 @@ export function checkDigest(
   const found = encoded === undefined ? [file] : [file, encoded];
   const { bytes, md5 } = expected;
   if (bytes !== null && !found.some((one) => one.bytes === bytes)) {
-    throw permanent(`has ${file.bytes} bytes, not the ${bytes} that the manifest says (size)`);
+    throw permanentFailure(
+      `has ${file.bytes} bytes, not the ${bytes} that the manifest says (size)`,
+    );
   }
   if (md5 !== null && !found.some((one) => one.md5 === md5)) {
-    throw permanent(`its md5 is ${file.md5}, not ${md5} as the manifest says`);
+    throw permanentFailure(`its md5 is ${file.md5}, not ${md5} as the manifest says`);
   }
 }

@@ -85,7 +85,7 @@ export class ExportMailer {
     const { base_url: base } = row.metadata['email'] as { readonly base_url?: string };
     const link = `${base ?? config.publicUrl ?? ''}/v2/dataset_exports/${row.id}/download`;
     const isSecure = protocol === 'smtps:';
-    // Few servers send e-mails, and the package takes a tenth of the time in which the API process starts.
+    // Loaded on demand: few servers send e-mails, and the package takes a tenth of the time in which the API process starts.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       ...timeouts,
@@ -104,7 +104,7 @@ export class ExportMailer {
         to: { name: '', address: user?.email ?? '' },
         subject: `The export of ${name} is ready`,
         text: [
-          `${row.filename}: ${counted(row.documentsCount ?? 0, 'record')}, ${counted(row.bytes ?? 0, 'byte')}.`,
+          `${row.filename}: ${countedNoun(row.documentsCount ?? 0, 'record')}, ${countedNoun(row.bytes ?? 0, 'byte')}.`,
           `It can be downloaded until ${new Date(row.expiresAt ?? 0).toISOString()}, with a token of yours:`,
           `curl -LOJ -H 'Authorization: Bearer <token>' '${link}'`,
           ...(row.targetFullPath === null ? [] : [`It is also stored at ${row.targetFullPath}.`]),
@@ -117,6 +117,6 @@ export class ExportMailer {
   }
 }
 
-function counted(count: number, noun: string): string {
+function countedNoun(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -7,9 +7,9 @@ import { AppError, type ErrorCode } from '../../engine/core/errors.js';
  * address that a name resolved to (threats N9).
  */
 export class FetchFailure extends AppError {
-  /** A retry may succeed. */
+  /** Whether a retry may succeed. */
   readonly isTransient: boolean;
-  /** How long the host asked to wait before a retry, in milliseconds; 0 if it did not. */
+  /** The milliseconds that the host asked to wait before a retry; 0 if it did not. */
   readonly waitMs: number;
 
   constructor(code: ErrorCode, message: string, retry: { readonly waitMs?: number } | 'never') {
@@ -21,18 +21,18 @@ export class FetchFailure extends AppError {
 }
 
 /** A failure that no retry can mend. */
-export function permanent(message: string, code: ErrorCode = 'input'): FetchFailure {
+export function permanentFailure(message: string, code: ErrorCode = 'input'): FetchFailure {
   return new FetchFailure(code, message, 'never');
 }
 
 /** A failure after which a retry may succeed. */
-export function transient(message: string, waitMs = 0): FetchFailure {
+export function transientFailure(message: string, waitMs = 0): FetchFailure {
   return new FetchFailure('input', message, { waitMs });
 }
 
 /** The server may not connect to the URL's address, or to one that its host name resolves to. */
 export function notAllowed(): FetchFailure {
-  return permanent('address not allowed', 'forbidden');
+  return permanentFailure('address not allowed', 'forbidden');
 }
 
 /** A timeout expired: `missing` says what did not happen within `ms` milliseconds, as in `its host sent no answer`. */
@@ -45,16 +45,17 @@ export function timedOut(missing: string, ms: number): FetchFailure {
 const uploadInstead = 'upload the file and import it by object_id';
 
 /**
- * Translates an error of the system by its code, because its own message may contain an address. An error without a code is
- * a bug and is thrown again.
+ * Translates an error of the system by its code, because its own message may contain an address. An error without a code is a bug and is thrown
+ * again.
  */
 export function networkFailure(error: unknown): FetchFailure {
   if (error instanceof FetchFailure) return error;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') throw error;
-  const known = networkReasons.find(([pattern]) => pattern.test(code));
-  if (known !== undefined) return known[2] ? transient(known[1]) : permanent(known[1]);
-  return transient('the connection failed');
+  const knownReason = networkReasons.find(([pattern]) => pattern.test(code));
+  if (knownReason !== undefined)
+    return knownReason[2] ? transientFailure(knownReason[1]) : permanentFailure(knownReason[1]);
+  return transientFailure('the connection failed');
 }
 
 /** The failure that a status other than 200 and 206 stands for; 408, 429 and 5xx are transient. */
@@ -62,8 +63,8 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders): Fet
   const message = `the host answered with status ${status}`;
   const isTransient = status === 408 || status === 429 || (status >= 500 && status <= 599);
   return isTransient
-    ? transient(message, retryAfterMs(headers['retry-after']))
-    : permanent(message);
+    ? transientFailure(message, retryAfterMs(headers['retry-after']))
+    : permanentFailure(message);
 }
 
 /** Parses `Retry-After`, a number of seconds or a date (RFC 9110, section 10.2.3), into milliseconds; 0 for anything else. */

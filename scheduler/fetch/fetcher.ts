@@ -1,7 +1,7 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
-import { download } from './download.js';
+import { downloadFile } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
 import { FetchFailure, networkFailure, timedOut } from './failure.js';
 import { defaultLimits, type FetchLimits } from './limits.js';
@@ -19,7 +19,7 @@ export interface FetchSettings {
 /** A file on another host. */
 export interface FetchRequest {
   readonly url: string;
-  /** Name of the file in messages. */
+  /** The name of the file in messages. */
   readonly name: string;
   readonly accountId: number;
   readonly expected: ExpectedDigest;
@@ -40,7 +40,7 @@ export type FetchFile = (
  */
 export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
   const limits = { ...defaultLimits(), ...settings.limits };
-  const allowed = settings.allow.map(parseAllowed);
+  const allowedHosts = settings.allow.map(parseAllowed);
   const politeness = new PolitenessLimits(limits.perHost, limits.perAccountAndMinute);
   return async ({ url: text, name, accountId, expected, report }, file, signal) => {
     const url = readUrl(text);
@@ -51,23 +51,23 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
       limits.totalMs,
     );
     try {
-      return await download({
+      return await downloadFile({
         url,
         file,
         expected,
         accountId,
         network,
         limits,
-        allowed,
+        allowed: allowedHosts,
         politeness,
         signal: AbortSignal.any([signal, total.signal]),
         report: report ?? (() => undefined),
       });
     } catch (error) {
       if (signal.aborted) throw canceled();
-      if (total.signal.aborted) throw named(name, total.signal.reason);
+      if (total.signal.aborted) throw nameInError(name, total.signal.reason);
       if (error instanceof AppError && !(error instanceof FetchFailure)) throw error;
-      throw named(name, error);
+      throw nameInError(name, error);
     } finally {
       clearTimeout(timer);
     }
@@ -75,7 +75,7 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
 }
 
 /** Adds the file's name to the message of a failure. An error that is a bug is thrown again unchanged. */
-function named(name: string, error: unknown): AppError {
+function nameInError(name: string, error: unknown): AppError {
   const failure = networkFailure(error);
   return new AppError(failure.code, `${name}: ${failure.message}`, undefined, error);
 }

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Allowed } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, permanent, timedOut } from './failure.js';
+import { networkFailure, permanentFailure, timedOut } from './failure.js';
 import type { PolitenessLimits } from './politeness-limits.js';
-import { get, type RequestContext, type HostResponse } from './request.js';
+import { getResponse, type RequestContext, type HostResponse } from './request.js';
 import { checkedAddresses } from './resolve.js';
 import { readUrl } from './url.js';
 
-/** For which account, and under which rules, requests are made. */
+/** The account for which requests are made, and their rules. */
 export interface AccountContext extends RequestContext {
   readonly accountId: number;
   readonly allowed: readonly Allowed[];
@@ -28,12 +28,13 @@ export async function followRedirects(
   for (let count = 0; ; count += 1) {
     let next: URL | undefined;
     await requestOne(url, headers, context, async (response) => {
-      if (redirectStatuses.has(response.status)) next = redirected(url, response.headers.location);
+      if (redirectStatuses.has(response.status))
+        next = redirectTarget(url, response.headers.location);
       else await use(response);
     });
     if (next === undefined) return;
     if (count === limits.redirects) {
-      throw permanent(
+      throw permanentFailure(
         `the address redirects more than ${limits.redirects} times, the most that are followed: give the address that it leads to`,
         'budget',
       );
@@ -45,13 +46,14 @@ export async function followRedirects(
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /** The target of a redirect. It must be a URL that a manifest may contain, and never leads from https to http. */
-export function redirected(from: URL, location: string | undefined): URL {
-  if (location === undefined) throw permanent('a redirect has no Location header');
+export function redirectTarget(from: URL, location: string | undefined): URL {
+  if (location === undefined) throw permanentFailure('a redirect has no Location header');
   const to = readUrl(location, from);
   // The reason that `readUrl` returns would disclose something of a URL that only the other host knows.
-  if (typeof to === 'string') throw permanent('redirected to an address that is not allowed');
+  if (typeof to === 'string')
+    throw permanentFailure('redirected to an address that is not allowed');
   if (from.protocol === 'https:' && to.protocol === 'http:') {
-    throw permanent('redirected from https to http, which is not allowed');
+    throw permanentFailure('redirected from https to http, which is not allowed');
   }
   return to;
 }
@@ -74,7 +76,7 @@ async function requestOne(
   for (const [index, address] of addresses.entries()) {
     try {
       await politeness.connect(url.host, address, signal, () =>
-        get(url, address, headers, context, (response) => {
+        getResponse(url, address, headers, context, (response) => {
           hasResponded = true;
           return use(response);
         }),

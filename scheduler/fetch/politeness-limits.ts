@@ -25,7 +25,7 @@ export class PolitenessLimits {
     signal: AbortSignal,
     work: () => Promise<T>,
   ): Promise<T> {
-    // The slot of the name is always acquired before that of the address, so no deadlock is possible.
+    // The slot of the name is always acquired before the slot of the address, so no deadlock is possible.
     return this.#withSlot(`name ${host}`, signal, () =>
       this.#withSlot(`address ${address}`, signal, work),
     );
@@ -62,7 +62,7 @@ export class PolitenessLimits {
 /** Sliding-window rate limiter: at most `most` requests start within any minute. */
 export class SlidingWindowLimiter {
   readonly #most: number;
-  /** Start times of the requests of the last minute and of those still waiting, in ascending order. */
+  /** The start times of the requests of the last minute and of waiting ones, ascending. */
   #times: number[] = [];
 
   constructor(most: number) {

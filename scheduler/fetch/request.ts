@@ -2,13 +2,13 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import type { Socket } from 'node:net';
 import { ResponseBody } from './body.js';
 import { connectTo } from './connect.js';
-import { transient } from './failure.js';
+import { transientFailure } from './failure.js';
 import type { FetchLimits } from './limits.js';
 import { ConnectionTimeout } from './connection-timeout.js';
 import type { Network } from './network.js';
 import { ByteCounter } from './byte-counter.js';
 
-/** Response of a host; `body` can be read only within the callback of `get`. */
+/** Response of a host; `body` can be read only within the callback of `getResponse`. */
 export interface HostResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -26,7 +26,7 @@ export interface RequestContext {
  * Sends one GET over a new connection to an address that was checked. No agent of Node is used: it would resolve the name
  * again, reuse connections, and obey the proxy settings of the environment.
  */
-export async function get<T>(
+export async function getResponse<T>(
   url: URL,
   address: string,
   headers: Readonly<Record<string, string>>,
@@ -39,7 +39,7 @@ export async function get<T>(
     timeout.start(limits.connectMs, 'its host accepted no connection');
     const socket = await connectTo(url, address, network, (one) => timeout.addSocket(one));
     timeout.start(limits.firstByteMs, 'its host sent no answer');
-    const { message, counter } = await send(url, socket, headers, limits.headerBytes);
+    const { message, counter } = await sendRequest(url, socket, headers, limits.headerBytes);
     timeout.stop();
     const body = new ResponseBody(message, counter, timeout, limits.idleMs);
     return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
@@ -50,7 +50,7 @@ export async function get<T>(
   }
 }
 
-function send(
+function sendRequest(
   url: URL,
   socket: Socket,
   headers: Readonly<Record<string, string>>,
@@ -58,7 +58,7 @@ function send(
 ): Promise<{ readonly message: IncomingMessage; readonly counter: ByteCounter }> {
   const counter = new ByteCounter(socket, headerBytes);
   return new Promise((resolve, reject) => {
-    const sent = request({
+    const sentRequest = request({
       // Without an agent, the request uses this socket and no other.
       createConnection: () => socket,
       method: 'GET',
@@ -76,12 +76,12 @@ function send(
       maxHeaderSize: headerBytes,
       insecureHTTPParser: false,
     });
-    sent.on('response', (message) => {
+    sentRequest.on('response', (message) => {
       counter.startBody();
       resolve({ message, counter });
     });
-    sent.on('error', reject);
-    sent.on('close', () => reject(transient('the connection broke off')));
-    sent.end();
+    sentRequest.on('error', reject);
+    sentRequest.on('close', () => reject(transientFailure('the connection broke off')));
+    sentRequest.end();
   });
 }

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../engine/core/addresses.js';
 import { mayConnect, type Allowed } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, notAllowed, transient } from './failure.js';
+import { networkFailure, notAllowed, transientFailure } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 
@@ -25,13 +25,13 @@ export async function checkedAddresses(
           throw networkFailure(error);
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
-  if (found.length === 0) throw transient('its host has no address');
-  const own = network.own().flatMap((text) => parseAddress(text) ?? []);
+  if (found.length === 0) throw transientFailure('its host has no address');
+  const ownAddresses = network.own().flatMap((text) => parseAddress(text) ?? []);
   for (const text of found) {
     const address = parseAddress(text);
     // An address that cannot be parsed (a link-local one with a zone, for example) cannot be checked.
     const target = address && { host, port: portOf(url), address };
-    if (target === undefined || !mayConnect(target, allowed, own)) throw notAllowed();
+    if (target === undefined || !mayConnect(target, allowed, ownAddresses)) throw notAllowed();
   }
   return [...new Set(found)].slice(0, maxAddresses);
 }

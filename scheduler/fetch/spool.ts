@@ -2,13 +2,13 @@ import { freeBytes, syncFolder } from '../../engine/core/files.js';
 import { createFile, type FileWriter, type WrittenFile } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
 import { budgets, byteSize } from '../../engine/core/budgets.js';
-import { permanent } from './failure.js';
+import { permanentFailure } from './failure.js';
 
 /** The file that a download is written to. It can be restarted, and is limited to a share of the free disk space. */
 export class Spool {
   readonly #file: string;
   readonly #maxBytes: number;
-  /** What the limit is and how to stay below it, for the error message. */
+  /** The limit and how to stay below it, for the error message. */
   readonly #reason: string;
   #writer: FileWriter | undefined;
 
@@ -20,9 +20,13 @@ export class Spool {
 
   static async open(file: string): Promise<Spool> {
     const { decompressedBytes: most, fetchShareOfFreeDisk: share } = budgets;
-    const spare = Math.floor((await freeBytes(dirname(file))) * share);
-    return spare < most
-      ? new Spool(file, spare, `${share * 100} % of the free disk space: free some, or fetch less`)
+    const spareBytes = Math.floor((await freeBytes(dirname(file))) * share);
+    return spareBytes < most
+      ? new Spool(
+          file,
+          spareBytes,
+          `${share * 100} % of the free disk space: free some, or fetch less`,
+        )
       : new Spool(file, most, 'the most that one may have: split it into several files');
   }
 
@@ -33,7 +37,7 @@ export class Spool {
   /** Throws if a file of that size would exceed the limit. */
   check(bytes: number): void {
     if (bytes <= this.#maxBytes) return;
-    throw permanent(
+    throw permanentFailure(
       `the file has more than ${byteSize(this.#maxBytes)}, ${this.#reason}`,
       'budget',
     );
@@ -53,9 +57,9 @@ export class Spool {
   /** Flushes the file and closes it. */
   async finish(): Promise<WrittenFile> {
     if (this.#writer === undefined) throw new Error('nothing has been written');
-    const written = await this.#writer.finish();
+    const writtenFile = await this.#writer.finish();
     await syncFolder(dirname(this.#file));
-    return written;
+    return writtenFile;
   }
 
   /** Closes and removes the file. */

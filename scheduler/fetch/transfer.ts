@@ -3,12 +3,12 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { checkSizeLimit, EncodedDigest, type ExpectedDigest } from './expected-digest.js';
-import { permanent, statusFailure, transient } from './failure.js';
+import { permanentFailure, statusFailure, transientFailure } from './failure.js';
 import { followRedirects, type AccountContext } from './follow-redirects.js';
 import type { HostResponse } from './request.js';
 import type { Spool } from './spool.js';
 
-/** What to fetch, into which file. */
+/** A file to fetch, and where to store it. */
 export interface DownloadRequest extends AccountContext {
   readonly url: URL;
   readonly file: string;
@@ -17,7 +17,7 @@ export interface DownloadRequest extends AccountContext {
   report(bytes: number, total: number | null): void;
 }
 
-/** One file in transfer, over as many connections as it takes. */
+/** The transfer of one file, over as many connections as it takes. */
 export class Transfer {
   /** Size and MD5 of the body as received, if it is encoded. */
   encoded: EncodedDigest | undefined;
@@ -48,7 +48,7 @@ export class Transfer {
     }
     if (status === 416 && this.#resumePoint !== undefined) {
       this.#tag = undefined;
-      throw transient('the host cannot resume the transfer');
+      throw transientFailure('the host cannot resume the transfer');
     }
     if (status !== 200) throw statusFailure(status, headers);
     const decoder = decoderOf(headers['content-encoding']);
@@ -69,7 +69,7 @@ export class Transfer {
     const isEncoded = decoderOf(response.headers['content-encoding']) !== undefined;
     if (total === undefined || isEncoded) {
       this.#tag = undefined; // the next attempt starts anew
-      throw transient('the host resumed the transfer at another offset');
+      throw transientFailure('the host resumed the transfer at another offset');
     }
     this.#spool.check(total);
     await this.#store(response.body, total);
@@ -78,7 +78,7 @@ export class Transfer {
   async #store(body: AsyncIterable<Uint8Array>, total: number | null): Promise<void> {
     for await (const piece of body) await this.#add(piece, total);
     if (total !== null && this.#spool.bytes !== total) {
-      throw transient(`only ${this.#spool.bytes} of ${total} bytes were received`);
+      throw transientFailure(`only ${this.#spool.bytes} of ${total} bytes were received`);
     }
   }
 
@@ -115,17 +115,22 @@ export class Transfer {
       }
     }
     const add = (piece: Uint8Array): Promise<void> => this.#add(piece, total);
-    const decoded = decoder(first.value);
+    const decodedStream = decoder(first.value);
     try {
-      await pipeline(Readable.from(pieces(), { objectMode: false }), decoded, async (source) => {
-        for await (const piece of source) await add(piece as Uint8Array);
-      });
+      await pipeline(
+        Readable.from(pieces(), { objectMode: false }),
+        decodedStream,
+        async (source) => {
+          for await (const piece of source) await add(piece as Uint8Array);
+        },
+      );
     } catch (error) {
       if (connectionError !== undefined) throw connectionError;
-      throw isDecodingError(error) ? permanent('its Content-Encoding is damaged') : error;
+      throw isDecodingError(error) ? permanentFailure('its Content-Encoding is damaged') : error;
     }
     // A decoder may finish before the body ends; the bytes behind must not be dropped silently.
-    if ((await iterator.next()).done !== true) throw permanent('its Content-Encoding is damaged');
+    if ((await iterator.next()).done !== true)
+      throw permanentFailure('its Content-Encoding is damaged');
   }
 }
 
@@ -135,7 +140,9 @@ function lengthOf({ headers }: HostResponse, expected: ExpectedDigest): number |
   if (length !== undefined) return Number(length);
   const isChunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   if (isChunked || expected.bytes !== null || expected.md5 !== null) return null;
-  throw permanent('the host does not say where it ends (no Content-Length); give size or md5');
+  throw permanentFailure(
+    'the host does not say where it ends (no Content-Length); give size or md5',
+  );
 }
 
 /** Where a broken transfer can be resumed: after `bytes` bytes of the representation with this strong entity tag. */
@@ -177,7 +184,7 @@ function decoderOf(encoding: string | undefined): Decoder | undefined {
   const name = (encoding ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;
   const decoder = decoders.get(name);
-  if (decoder === undefined) throw permanent('its Content-Encoding is not supported');
+  if (decoder === undefined) throw permanentFailure('its Content-Encoding is not supported');
   return decoder;
 }
 

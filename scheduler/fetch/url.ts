@@ -30,10 +30,10 @@ export function portOf(url: URL): number {
 export function fileNameOf(text: string): string {
   const url = new URL(text);
   const last = url.pathname.split('/').at(-1) ?? '';
-  return decoded(last).replaceAll(/\p{C}/gu, '\ufffd') || url.hostname;
+  return decodeUrlText(last).replaceAll(/\p{C}/gu, '\ufffd') || url.hostname;
 }
 
-function decoded(text: string): string {
+function decodeUrlText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

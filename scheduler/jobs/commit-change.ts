@@ -7,7 +7,7 @@ import { rowIdColumn, storesRowIds } from '../../engine/store/row-ids.js';
 import type { DatasetChange, Segment, Snapshot } from '../../engine/store/store.js';
 import { withDatasetLock } from '../queue/dataset-lock.js';
 import type { AppliedChange } from './change/record-change.js';
-import type { PublishContext, Published } from './job.js';
+import type { PublishContext, PublicationOutcome } from './job.js';
 import { appendableSnapshot } from './visible-data.js';
 
 /** Whether a segment does not fit the columns of the dataset, because a commit meanwhile has changed the type of a field. */
@@ -31,8 +31,8 @@ export function isOutdatedChange(
 
 function lacksColumns(columns: Columns, stored: Columns): boolean {
   return stored.some(({ name, children = [] }) => {
-    const own = columns.find((column) => column.name === name);
-    return own === undefined || lacksColumns(own.children ?? [], children);
+    const ownColumn = columns.find((column) => column.name === name);
+    return ownColumn === undefined || lacksColumns(ownColumn.children ?? [], children);
   });
 }
 
@@ -46,7 +46,7 @@ export async function commitDeletion(
   { base, update, removed }: AppliedChange,
   publicationOf: (snapshot: Snapshot) => Publication,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   return withDatasetLock(datasetId, async () => {
     const snapshot = await appendableSnapshot(context.catalog, context.store, datasetId);
     if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
@@ -71,7 +71,7 @@ export async function commitChange(
   publication: Publication,
   change: DatasetChange,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const { datasetId } = publication;
   const scratch = data.taskScratch(task.id, attempt);
@@ -85,8 +85,10 @@ export async function commitChange(
   if (version === undefined) return 'run again'; // another process has committed meanwhile
   // The commit is durable now: after a crash, reconciliation replays it from the log.
   crashpoint('catalog.before-commit');
-  const published = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
-  await published.catch(async (error: unknown) => {
+  const publishedChange = context.persist(() =>
+    catalog.publish({ ...publication, logVersion: version }),
+  );
+  await publishedChange.catch(async (error: unknown) => {
     // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
     if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
     throw error;

@@ -12,7 +12,7 @@ import { tableJob } from './table/table.js';
 import { vacuumJob } from './vacuum/vacuum.js';
 import { verifyJob } from './verify/verify.js';
 
-/** All kinds of job. To add one, write its declaration and add it here. */
+/** All kinds of job. To add one, write its declaration and list it here. */
 export const jobs = [
   importJob,
   exportJob,

@@ -23,9 +23,12 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   readonly type: string;
   /** `task_display_name` in the HTTP interface. */
   readonly displayName: string;
-  /** For kinds whose tasks the server adds with `Scheduler.perform` or `Scheduler.enqueue`. Absent for kinds with a resource, which the catalogue queues. */
+  /**
+   * Options for kinds whose tasks the server adds with `Scheduler.perform` or `Scheduler.enqueue`. Absent for kinds with a resource, which the
+   * catalogue queues.
+   */
   readonly background?: BackgroundOptions;
-  /** Whether its tasks begin only when no other task works on their target. */
+  /** Whether tasks of the kind begin only when no other task works on their target. */
   readonly requiresIdleTarget?: boolean;
   /** Number of deaths of the worker process, which only the task can have caused, before it fails; `budgets.taskAttempts` by default. */
   readonly attempts?: number;
@@ -40,7 +43,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    * Makes the result visible and completes the task, or returns `run again`. Without it, the result is only returned to the caller of
    * `perform`.
    */
-  publish?(task: TaskRow, result: R, context: PublishContext): Promise<Published>;
+  publish?(task: TaskRow, result: R, context: PublishContext): Promise<PublicationOutcome>;
   /**
    * Moves files that are kept after a failure out of the scratch folder. Called for a failed task instead of `discard`, possibly more
    * than once.
@@ -79,7 +82,7 @@ export interface BackgroundOptions {
 
 /** The entries that a kind writes to the log of a dataset. */
 export interface LogEntryKind {
-  /** Key of the entry's `info`. */
+  /** The key in the `info` of the log entry. */
   readonly key: string;
   /** Applies an entry to a catalogue that lacks it; `info` is the value of the key. */
   replay(entry: {
@@ -92,9 +95,9 @@ export interface LogEntryKind {
 
 /** Progress of a task. */
 export interface Progress {
-  /** Number of records processed. */
+  /** The number of processed records. */
   readonly records: number;
-  /** Null while it is not known. */
+  /** The total; null while it is unknown. */
   readonly recordsTotal: number | null;
   /** Bytes of the sources, as on disk, that have been read. */
   readonly bytes: number;
@@ -112,7 +115,7 @@ export interface RunContext {
   readonly data: DataFolder;
   /** Scratch folder of this attempt; it exists. */
   readonly scratch: string;
-  /** Scratch folders of earlier attempts, latest first. Files may be moved out of them. */
+  /** The scratch folders of earlier attempts, latest first. Files may be moved out of them. */
   readonly earlier: readonly string[];
   readonly pool: Pool;
   /** Opens the newest version of a dataset, as `Store.snapshot` does. */
@@ -138,9 +141,9 @@ export interface PublishContext {
   readonly progress: JsonObject;
   /** Repeats work that must follow a commit to the log until it succeeds; only a failing disk can make it fail. */
   persist(work: () => Promise<void>): Promise<void>;
-  /** To be called after a commit to a dataset. */
+  /** Called after a commit to a dataset. */
   committed(datasetId: number): void;
-  /** To be called after an export whose e-mail is due has completed. */
+  /** Called after an export whose e-mail is due has completed. */
   mailDue(): void;
   now(): number;
 }
@@ -158,7 +161,7 @@ export interface SweepContext {
 }
 
 /** `run again`: the result is outdated, and the task is queued again. */
-export type Published = 'published' | 'run again';
+export type PublicationOutcome = 'published' | 'run again';
 
 /** The error of a task with metadata to store, such as its validation report. */
 export class TaskFailure extends AppError {

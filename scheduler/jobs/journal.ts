@@ -46,10 +46,10 @@ export class Journal {
   async #write(frame: Uint8Array): Promise<void> {
     this.#file ??= createFile(this.#path);
     const file = await this.#file;
-    const half = frame.length >> 1;
-    await file.write(frame.subarray(0, half));
+    const halfLength = frame.length >> 1;
+    await file.write(frame.subarray(0, halfLength));
     crashpoint('journal.partial');
-    await file.write(frame.subarray(half));
+    await file.write(frame.subarray(halfLength));
     await file.flush();
     crashpoint('journal.appended');
   }
@@ -84,11 +84,11 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
 }
 
 /** A file that every build writes anew. */
-const built = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
+const builtEntry = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
 
 /** Identifies the runtime and the build: what other code has finished is done again. */
 export async function codeVersion(): Promise<string> {
-  const builtAt = await modifiedAt(built);
+  const builtAt = await modifiedAt(builtEntry);
   return `${process.version} ${builtAt}`;
 }
 

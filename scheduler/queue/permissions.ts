@@ -3,7 +3,7 @@ import { fullName } from '../../engine/catalog/users.js';
 import type { EvaluationOrigin } from '../expressions/protocol.js';
 import {
   principalOf,
-  require as requireAccess,
+  requirePermission as requireAccess,
   type Principal,
 } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
@@ -47,6 +47,6 @@ export async function originOf(
   tables: Tables,
 ): Promise<EvaluationOrigin> {
   const user = await tables.users.get(userId);
-  const named = { name: user ? fullName(user) : '', email: user?.email ?? '' };
-  return { user: named, now: createdAt };
+  const namedUser = { name: user ? fullName(user) : '', email: user?.email ?? '' };
+  return { user: namedUser, now: createdAt };
 }

@@ -47,7 +47,7 @@ export class JobQueue {
     this.wake();
   }
 
-  /** To be called when a task was queued. */
+  /** Called when a task was queued. */
   wake(): void {
     if (!this.#isOpen) return;
     this.#isWoken = true;
@@ -110,8 +110,8 @@ export class JobQueue {
   /** Queues a task of a kind without a resource for a user who does not wait, but sees it and its result. */
   async enqueue(kind: JobKind, order: NewBackgroundTask & { userId: number }): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
-    const given = { ...this.#newTask(kind, order), isListed: true, isStarted: false };
-    const task = await tasks.addBackground(given);
+    const listedTask = { ...this.#newTask(kind, order), isListed: true, isStarted: false };
+    const task = await tasks.addBackground(listedTask);
     this.wake();
     return task;
   }
@@ -124,10 +124,10 @@ export class JobQueue {
     const { tasks } = this.#options.catalog;
     const before = await tasks.get(taskId);
     if (before !== undefined) await tasks.cancel(taskId);
-    const running = this.#runner.get(taskId);
-    if (running !== undefined) {
-      this.#runner.stop(running, 'cancel');
-      await running.over.promise;
+    const runningTask = this.#runner.get(taskId);
+    if (runningTask !== undefined) {
+      this.#runner.stop(runningTask, 'cancel');
+      await runningTask.over.promise;
     } else if (before !== undefined) {
       await this.#runner.discard(before);
     }
@@ -140,9 +140,9 @@ export class JobQueue {
   /** Resolves when no background task is running. */
   async backgroundIdle(): Promise<void> {
     for (;;) {
-      const running = this.#runner.tasks.filter(({ slot }) => slot === 'background');
-      if (running.length === 0) return;
-      await Promise.all(running.map(({ over }) => over.promise));
+      const backgroundTasks = this.#runner.tasks.filter(({ slot }) => slot === 'background');
+      if (backgroundTasks.length === 0) return;
+      await Promise.all(backgroundTasks.map(({ over }) => over.promise));
     }
   }
 
@@ -158,7 +158,7 @@ export class JobQueue {
     this.#runner.receive(message);
   }
 
-  /** To be called when the worker process has died: its tasks are queued again or fail. */
+  /** Called when the worker process has died: its tasks are queued again or fail. */
   workerLost(reason: string): Promise<void> {
     return this.#runner.workerLost(reason);
   }
@@ -168,8 +168,8 @@ export class JobQueue {
     order: NewBackgroundTask,
   ): Promise<{ readonly task: TaskRow; readonly result: Promise<unknown> }> {
     const { catalog, jobs, threads } = this.#options;
-    const given = this.#newTask(kind, order);
-    const { targetObjectId, sourceObjectId } = given;
+    const newTask = this.#newTask(kind, order);
+    const { targetObjectId, sourceObjectId } = newTask;
     const { isShared, concurrency } = jobOf(jobs, kind).background!;
     if (isShared === true) {
       const open = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
@@ -187,7 +187,7 @@ export class JobQueue {
       this.#isOpen &&
       this.#runner.startable === 'any' &&
       this.#countOf(kind) < concurrency(threads);
-    const task = await catalog.tasks.addBackground({ ...given, isStarted });
+    const task = await catalog.tasks.addBackground({ ...newTask, isStarted });
     const result = this.#waiters.result(task.id); // before the task can end
     if (isStarted) this.#runner.start(task, 'background');
     return { task, result };
@@ -233,13 +233,13 @@ export class JobQueue {
     const { startable } = this.#runner;
     if (slot !== 'background' && occupied.length >= threads) return false;
     if (startable !== 'any' && startable.length === 0) return false;
-    const full = jobs.filter(
+    const fullKinds = jobs.filter(
       ({ kind, background }) =>
         background !== undefined && this.#countOf(kind) >= background.concurrency(threads),
     );
     const task = await catalog.tasks.claim({
       ...(startable !== 'any' && { ids: startable }),
-      exceptKinds: full.map(({ kind }) => kind),
+      exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
       // Tasks in other slots do not count against the account's share: users wait for interactive tasks.
       ...(slot === 'standard'

@@ -31,15 +31,15 @@ export class Reconciliation {
   /** Checks all datasets; called at start. */
   async run(): Promise<void> {
     const { catalog, store, report } = this.#options;
-    const known = await catalog.datasets.logVersions();
-    for (const { id } of known) await this.#check(id);
+    const logVersions = await catalog.datasets.logVersions();
+    for (const { id } of logVersions) await this.#check(id);
     // Deleted datasets whose files are still there, because of a kill or a failing disk.
     for (const id of await catalog.datasets.dropped()) {
       await store.drop(id);
       await catalog.datasets.forget(id);
     }
     // A dataset may be newer than a catalogue that was restored from a backup, so it is not removed.
-    const ids = new Set(known.map(({ id }) => id));
+    const ids = new Set(logVersions.map(({ id }) => id));
     for (const id of await store.datasets()) {
       if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
     }
@@ -52,12 +52,12 @@ export class Reconciliation {
 
   /** Checks the refused datasets again; returns those that are available now. */
   async recover(): Promise<readonly number[]> {
-    const recovered: number[] = [];
+    const recoveredIds: number[] = [];
     for (const id of this.#refusals.keys()) {
       await this.#check(id);
-      if (!this.#refusals.has(id)) recovered.push(id);
+      if (!this.#refusals.has(id)) recoveredIds.push(id);
     }
-    return recovered;
+    return recoveredIds;
   }
 
   async #check(id: number): Promise<void> {

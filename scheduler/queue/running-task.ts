@@ -23,7 +23,7 @@ export class RunningTask {
   stopping: 'cancel' | 'requeue' | null = null;
   /** The last progress, in the format of `metadata.progress`. */
   progress: JsonObject = {};
-  /** How far the task has come: grows with every record and byte. */
+  /** The progress of the task, which grows with every record and byte. */
   reached = 0;
   /** Resolves when the task has ended or is queued again. */
   readonly over = Promise.withResolvers<void>();
@@ -79,13 +79,13 @@ function progressMetadata(progress: Progress, elapsedMs: number): JsonObject {
     processed_bytes: bytes,
     total_bytes: bytesTotal,
     ...(fetchedBytes !== undefined && { fetched_bytes: fetchedBytes }),
-    percent: percent(progress),
+    percent: percentDone(progress),
     errors: { records: errors, fields: 0, examples: [] },
   };
 }
 
 /** The share of the bytes, or of the records if there are no bytes, in percent with one decimal; null if it is unknown. */
-function percent({ records, recordsTotal, bytes, bytesTotal }: Progress): number | null {
+function percentDone({ records, recordsTotal, bytes, bytesTotal }: Progress): number | null {
   const share =
     bytesTotal > 0 ? bytes / bytesTotal : recordsTotal === null ? null : records / recordsTotal;
   if (share === null) return null;

@@ -146,9 +146,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function recoverNow(): Promise<void> {
-    const recovered = await reconciliation.recover();
-    for (const id of recovered) upkeep.committed(id);
-    if (recovered.length > 0) queue.wake(); // their tasks have waited in the queue
+    const recoveredIds = await reconciliation.recover();
+    for (const id of recoveredIds) upkeep.committed(id);
+    if (recoveredIds.length > 0) queue.wake(); // their tasks have waited in the queue
   }
 
   async function workerLost(reason: string, pid: number | undefined): Promise<void> {

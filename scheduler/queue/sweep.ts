@@ -10,10 +10,10 @@ import {
   identitiesBelow,
   identityOf,
   list,
-  quarantine,
+  quarantineFile,
   removeFile,
   removeTree,
-  sweep,
+  sweepFolder,
 } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
@@ -22,9 +22,9 @@ import { spillFolder } from '../worker/messages.js';
 import { isArchived } from './verify-archives.js';
 import { isTerminal } from './waiting.js';
 
-/** Removes the scratch folders of all attempts of a task. None of them may be running. */
+/** Removes the scratch folders of all attempts of a task, none of which may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
-  await sweep(data.scratch, (name) => !name.startsWith(`${task.id}-`));
+  await sweepFolder(data.scratch, (name) => !name.startsWith(`${task.id}-`));
 }
 
 /** Settings of the sweeps. */
@@ -86,9 +86,10 @@ export async function sweepExpired(
     await removeTree(data.partsOf(one));
   }
   const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
-  const forgotten = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
+  const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
   crashpoint('versions.forgotten'); // the next start removes what is left
-  for (const { objectId, revision } of forgotten) await removeFile(data.object(objectId, revision));
+  for (const { objectId, revision } of forgottenFiles)
+    await removeFile(data.object(objectId, revision));
 }
 
 function contextOf(
@@ -102,7 +103,7 @@ function contextOf(
     now,
     async remove(path, ownerId) {
       if (ownerId !== undefined && (await catalog.isIssued(ownerId))) return removeTree(path);
-      const target = await quarantine(data, path);
+      const target = await quarantineFile(data, path);
       report(
         `${relative(data.root, path)} belongs to nothing in the catalogue; it is now in ${target}`,
       );
@@ -129,9 +130,9 @@ const scratchPattern = /^(\d+-\d+(-\d+)?|upload-\d+-[0-9a-f-]+|spill-[\w-]+)$|^_
 async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
   const { catalog, data } = context;
   // The SQL engine of this process is already open.
-  const used = basename(spillFolder(data, process.pid));
+  const usedFolder = basename(spillFolder(data, process.pid));
   for (const { name } of await list(data.scratch)) {
-    if (name === used || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
+    if (name === usedFolder || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
     const path = join(data.scratch, name);
     if (scratchPattern.test(name)) await removeTree(path);
     else await context.remove(path, ownerOf(/^inline-(\d+)\.json$/, name));
@@ -152,14 +153,14 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
     const identity = identityOf(path) ?? '';
-    // It was stored after the backup from which the catalogue was restored.
+    // The version was stored after the backup from which the catalogue was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await removeTree(path);
     else await remove(path, isNewer ? undefined : id);
   }
 }
 
-/** Removes the parts of versions that are complete, and of those whose uploads were given up. */
+/** Removes the parts of complete versions, and of versions whose uploads were abandoned. */
 async function sweepParts({ catalog, data, remove }: SweepContext): Promise<void> {
   for (const { name } of await list(data.parts)) {
     const id = ownerOf(/^(\d+)(?:-\d+)?$/, name);

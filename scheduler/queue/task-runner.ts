@@ -84,16 +84,16 @@ export class TaskRunner {
     return this.#deaths.startable(this.tasks);
   }
 
-  /** To be called with `startable` tasks when none of them can be claimed. */
+  /** Called with `startable` tasks when none of them can be claimed. */
   forgetSuspects(taskIds: readonly number[]): void {
     this.#deaths.forgetSuspects(taskIds);
   }
 
   /** Starts a task that has been claimed. */
   start(task: TaskRow, slot: Slot): void {
-    const running = new RunningTask(task, slot);
-    this.#running.set(task.id, running);
-    this.#inBackground(this.#prepare(running));
+    const runningTask = new RunningTask(task, slot);
+    this.#running.set(task.id, runningTask);
+    this.#inBackground(this.#prepare(runningTask));
   }
 
   /** Stops a task that is not being published yet; `running.over` resolves when it has stopped or ended otherwise. */
@@ -114,34 +114,35 @@ export class TaskRunner {
    */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    const over = (): Promise<unknown> =>
+    const allOver = (): Promise<unknown> =>
       Promise.all(this.tasks.map((running) => running.over.promise));
     for (const running of this.tasks) {
       if (running.slot === 'background') this.stop(running, 'requeue');
     }
-    await Promise.race([over(), pause(graceMs, undefined, { ref: false })]);
+    await Promise.race([allOver(), pause(graceMs, undefined, { ref: false })]);
     for (const running of this.tasks) this.stop(running, 'requeue');
     // Killing a worker that has not stopped its tasks within `cancelMs` takes a moment, too.
     const killMs = this.#options.cancelMs + 2_000;
-    await Promise.race([over(), pause(killMs, undefined, { ref: false })]);
+    await Promise.race([allOver(), pause(killMs, undefined, { ref: false })]);
   }
 
   /** Handles a message of the worker process. */
   receive(message: FromWorker): void {
     if (message.type === 'heartbeat') return;
-    const running = this.#running.get(message.taskId);
+    const runningTask = this.#running.get(message.taskId);
     // Messages of an earlier attempt, or of a task that has left the worker, are outdated.
-    if (running?.attempt !== message.attempt || running.phase !== 'working') return;
-    if (message.type === 'call') this.#inBackground(this.#answer(running, message));
+    if (runningTask?.attempt !== message.attempt || runningTask.phase !== 'working') return;
+    if (message.type === 'call') this.#inBackground(this.#answer(runningTask, message));
     else if (message.type === 'progress') {
       const { tasks } = this.#options.catalog;
-      running.report(message.progress, (progress) =>
+      runningTask.report(message.progress, (progress) =>
         tasks.progress(message.taskId, message.attempt, progress),
       );
-      if (this.#deaths.progressed(running)) this.#slotFreed();
-    } else if (running.stopping !== null) this.#inBackground(this.#stopped(running));
-    else if (message.type === 'done') this.#inBackground(this.#publish(running, message.result));
-    else this.#inBackground(this.#fail(running, message.error, message.metadata));
+      if (this.#deaths.progressed(runningTask)) this.#slotFreed();
+    } else if (runningTask.stopping !== null) this.#inBackground(this.#stopped(runningTask));
+    else if (message.type === 'done')
+      this.#inBackground(this.#publish(runningTask, message.result));
+    else this.#inBackground(this.#fail(runningTask, message.error, message.metadata));
   }
 
   /**
@@ -277,7 +278,7 @@ export class TaskRunner {
     const job = this.#job(task);
     const deaths = this.#deaths.count(task.id);
     if (deaths < (job.attempts ?? budgets.taskAttempts)) return this.#requeue(running, isCounted);
-    const error = job.poisoned?.(task, deaths) ?? poisoned(deaths, reason);
+    const error = job.poisoned?.(task, deaths) ?? poisonedTask(deaths, reason);
     return this.#fail(running, toErrorValue(error), null);
   }
 
@@ -371,7 +372,7 @@ function isFinal(error: unknown): boolean {
   );
 }
 
-function poisoned(deaths: number, reason: string): AppError {
+function poisonedTask(deaths: number, reason: string): AppError {
   return new AppError(
     'internal',
     `the worker process ended ${deaths} times while it ran this task alone (the last time: ${reason}); it is not tried again`,

@@ -20,17 +20,18 @@ export async function verifyArchive(
   { id, logVersion }: DatasetRow,
   report: ReportProblem,
 ): Promise<void> {
-  const where = `archives/${id}.tar.zst`;
-  const written = await catalog.snapshots.completed(id);
+  const place = `archives/${id}.tar.zst`;
+  const writtenSnapshot = await catalog.snapshots.completed(id);
   try {
     const { bytes, checksum, version } = await checkArchive(data.archive(id), id);
-    if (written?.bytes !== bytes)
-      report(where, `has ${bytes} bytes, should be ${written?.bytes ?? 'none'}`);
-    else if (written.checksum !== checksum) report(where, 'is not the archive that was written');
+    if (writtenSnapshot?.bytes !== bytes)
+      report(place, `has ${bytes} bytes, should be ${writtenSnapshot?.bytes ?? 'none'}`);
+    else if (writtenSnapshot.checksum !== checksum)
+      report(place, 'is not the archive that was written');
     if (version !== logVersion)
-      report(where, `is at version ${version}, the catalogue at ${logVersion}`);
+      report(place, `is at version ${version}, the catalogue at ${logVersion}`);
   } catch (error) {
-    report(where, toErrorValue(error).message);
+    report(place, toErrorValue(error).message);
   }
   // The next start removes the folder of a dataset that was killed between its archive and the removal.
   const names = (await list(data.dataset(id))).map(({ name }) => name);

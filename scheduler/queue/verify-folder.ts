@@ -64,42 +64,42 @@ async function verifyDataset(
 ): Promise<void> {
   const { store, catalog, unreferencedBefore } = parts;
   const { id } = dataset;
-  const where = `dataset ${id}`;
+  const place = `dataset ${id}`;
   for (const { path, problem } of await store.verify(id, unreferencedBefore)) {
     report(`datasets/${id}/${path}`, problem);
   }
   const version = await store.version(id).catch(() => undefined);
   if (version === undefined) return; // the log is damaged, which has been reported
   if (version !== dataset.logVersion) {
-    report(where, `the log is at version ${version}, the catalogue at ${dataset.logVersion}`);
+    report(place, `the log is at version ${version}, the catalogue at ${dataset.logVersion}`);
   }
   const publications: Publication[] = [];
   for await (const { info } of store.history(id, 0)) {
     if (info['publication'] !== undefined) publications.push(info['publication'] as Publication);
   }
   const commits = await catalog.commits.list({ viewer: null, datasetId: id }, wholeList);
-  const known = new Map(commits.rows.map((commit) => [commit.id, commit]));
-  const deleted = await catalog.commits.deleted(id);
-  const isDeleted = new Set(deleted.map((commit) => commit.id));
+  const commitsById = new Map(commits.rows.map((commit) => [commit.id, commit]));
+  const deletedCommits = await catalog.commits.deleted(id);
+  const isDeleted = new Set(deletedCommits.map((commit) => commit.id));
   for (const publication of publications) {
     if (isDeleted.has(publication.commitId)) continue;
-    const commit = known.get(publication.commitId);
-    known.delete(publication.commitId);
+    const commit = commitsById.get(publication.commitId);
+    commitsById.delete(publication.commitId);
     if (commit === undefined) {
-      report(where, `commit ${publication.commitId} is in the log but not in the catalogue`);
+      report(place, `commit ${publication.commitId} is in the log but not in the catalogue`);
     } else if (commit.recordsModified !== publication.recordsModified) {
       const counts = `${publication.recordsModified} records, the catalogue ${commit.recordsModified}`;
-      report(where, `the log gives commit ${commit.id} ${counts}`);
+      report(place, `the log gives commit ${commit.id} ${counts}`);
     }
   }
-  for (const commitId of known.keys()) {
-    report(where, `commit ${commitId} is in the catalogue but not in the log`);
+  for (const commitId of commitsById.keys()) {
+    report(place, `commit ${commitId} is in the catalogue but not in the log`);
   }
   await verifyCounts(parts, dataset, publications, report);
   await verifyImports(
     parts,
     id,
-    new Set([...commits.rows, ...deleted].map((row) => row.parentJobId)),
+    new Set([...commits.rows, ...deletedCommits].map((row) => row.parentJobId)),
     report,
   );
 }
@@ -110,13 +110,13 @@ async function verifyCounts(
   publications: readonly Publication[],
   report: ReportProblem,
 ): Promise<void> {
-  const where = `dataset ${dataset.id}`;
+  const place = `dataset ${dataset.id}`;
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
   if (snapshot === undefined) return; // a segment is damaged, which has been reported
-  for (const problem of countProblems(snapshot, dataset)) report(where, problem);
+  for (const problem of countProblems(snapshot, dataset)) report(place, problem);
   const last = publications.at(-1)?.recordsTotal ?? 0;
   if (last !== snapshot.rows) {
-    report(where, `its segments have ${snapshot.rows} records, and ${last} after its last commit`);
+    report(place, `its segments have ${snapshot.rows} records, and ${last} after its last commit`);
   }
 }
 
@@ -143,11 +143,12 @@ async function verifyUnknownDatasets(
   known: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  const dropped = new Set(await catalog.datasets.dropped()); // the next start removes these
+  const droppedIds = new Set(await catalog.datasets.dropped()); // the next start removes these
   for (const { name } of await list(data.datasets)) {
-    if (name === '_empty.parquet' || known.has(Number(name)) || dropped.has(Number(name))) continue;
-    const inside = await list(data.path('datasets', name));
-    if (inside.some((entry) => entry.name === droppedLog)) continue; // kept until running queries have ended
+    if (name === '_empty.parquet' || known.has(Number(name)) || droppedIds.has(Number(name)))
+      continue;
+    const filesInside = await list(data.path('datasets', name));
+    if (filesInside.some((entry) => entry.name === droppedLog)) continue; // kept until running queries have ended
     const isOld =
       ((await modifiedAt(data.path('datasets', name))) ?? Infinity) < unreferencedBefore;
     if (isOld) report(`datasets/${name}`, 'is not in the catalogue');
@@ -213,11 +214,11 @@ async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Prom
   for (const { id, status, metadata } of [...imports.rows, ...migrations.rows]) {
     const receipt = metadata['receipt'] as Pick<ImportReport, 'rejected_file'> | undefined;
     const hasEnded = status === 'failed' || status === 'completed';
-    const written = hasEnded ? receipt?.rejected_file : undefined;
-    if (written === undefined || written === null) continue;
+    const expectedFile = hasEnded ? receipt?.rejected_file : undefined;
+    if (expectedFile === undefined || expectedFile === null) continue;
     const path = data.rejectedLines(id);
     referenced.add(basename(path));
-    const { bytes: size, md5 } = written;
+    const { bytes: size, md5 } = expectedFile;
     const problem = await problemOf(path, { size, md5 });
     if (problem !== undefined) report(`rejected/${basename(path)}`, problem);
   }

@@ -31,7 +31,7 @@ export class WorkerDeaths {
     return this.#records.get(taskId)?.count ?? 0;
   }
 
-  /** To be called when a task reports progress; true if it is no longer a suspect because of it. */
+  /** Called when a task reports progress; returns true if it therefore is no suspect any more. */
   progressed({ task, reached }: RunningTask): boolean {
     return reached > (this.#records.get(task.id)?.reached ?? 0) && this.#suspects.delete(task.id);
   }
@@ -48,7 +48,7 @@ export class WorkerDeaths {
     for (const id of taskIds) this.#suspects.delete(id);
   }
 
-  /** To be called when a task has ended. */
+  /** Called when a task has ended. */
   forget(taskId: number): void {
     this.#records.delete(taskId);
     this.#suspects.delete(taskId);
@@ -58,6 +58,6 @@ export class WorkerDeaths {
 interface DeathRecord {
   /** Deaths in succession that only the task can have caused. */
   readonly count: number;
-  /** How far the task has ever come (`RunningTask.reached`). */
+  /** The furthest progress of the task so far (`RunningTask.reached`). */
   readonly reached: number;
 }

@@ -58,47 +58,47 @@ export function startHost(
   let restart: NodeJS.Timeout | undefined;
   let deathReason: string | null = null;
   let whenGone: (() => void) | null = null;
-  const waiting: ToWorker[] = [];
+  const waitingMessages: ToWorker[] = [];
 
   function start(): void {
     restart = undefined;
     startedAt = heartbeatAt = performance.now();
     isStarting = true;
     deathReason = null;
-    const started = fork(entry, [JSON.stringify(config)], {
+    const startedChild = fork(entry, [JSON.stringify(config)], {
       serialization: 'advanced',
       execArgv: workerFlags(config),
       env: { ...allocator, ...process.env },
-      // By way of this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
+      // The output passes through this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
-    eachLine(started.stderr, (line) => process.stderr.write(`${line}\n`));
-    child = started;
+    eachLine(startedChild.stderr, (line) => process.stderr.write(`${line}\n`));
+    child = startedChild;
     let isOver = false;
-    const over = (reason: string): void => {
+    const onOver = (reason: string): void => {
       if (isOver) return;
       isOver = true;
-      gone(deathReason ?? reason, started.pid);
+      onGone(deathReason ?? reason, startedChild.pid);
     };
-    started.on('message', (message) => {
+    startedChild.on('message', (message) => {
       heartbeatAt = performance.now();
       isStarting = false;
       if (!isOver) events.message(message as FromWorker);
     });
-    started.on('error', (error) => {
+    startedChild.on('error', (error) => {
       // A failed fork has no exit event; a failed send is followed by one.
-      if (started.pid === undefined) over(`it cannot be started: ${error.message}`);
+      if (startedChild.pid === undefined) onOver(`it cannot be started: ${error.message}`);
     });
-    started.on('exit', (code, signal) => {
+    startedChild.on('exit', (code, signal) => {
       const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
       // Messages sent just before the death are still in the channel: they come before `disconnect`.
-      if (started.connected) started.once('disconnect', () => over(reason));
-      else over(reason);
+      if (startedChild.connected) startedChild.once('disconnect', () => onOver(reason));
+      else onOver(reason);
     });
-    for (const message of waiting.splice(0)) started.send(message, ignoreSendError);
+    for (const message of waitingMessages.splice(0)) startedChild.send(message, ignoreSendError);
   }
 
-  function gone(reason: string, pid: number | undefined): void {
+  function onGone(reason: string, pid: number | undefined): void {
     child = null;
     if (isClosing) {
       whenGone?.();
@@ -115,22 +115,22 @@ export function startHost(
   /** State at about the last heartbeat. */
   let lastState: ThreadState | undefined;
   async function checkLiveness(): Promise<void> {
-    const watched = child;
-    if (watched?.pid === undefined) return;
+    const watchedChild = child;
+    if (watchedChild?.pid === undefined) return;
     const sinceHeartbeatMs = performance.now() - heartbeatAt;
     if (sinceHeartbeatMs <= heartbeatTimeoutMs / 4 && !isStarting)
-      lastState = await threadStateOf(watched.pid);
+      lastState = await threadStateOf(watchedChild.pid);
     const now =
-      sinceHeartbeatMs > heartbeatTimeoutMs ? await threadStateOf(watched.pid) : undefined;
+      sinceHeartbeatMs > heartbeatTimeoutMs ? await threadStateOf(watchedChild.pid) : undefined;
     const before = isStarting ? undefined : lastState;
     const isUnchanged = performance.now() - heartbeatAt >= sinceHeartbeatMs; // no heartbeat meanwhile
     const stuck =
       isUnchanged &&
       isStuck(sinceHeartbeatMs, isStarting, before, now, { heartbeatTimeoutMs, startTimeoutMs });
     // Twice in a row: after a pause of this process its timers fire before pending messages are delivered.
-    if (stuck && wasStuck && watched === child) {
+    if (stuck && wasStuck && watchedChild === child) {
       deathReason = `no heartbeat for ${Math.round(sinceHeartbeatMs / 1000)} s`;
-      watched.kill('SIGKILL');
+      watchedChild.kill('SIGKILL');
     }
     wasStuck = stuck;
   }
@@ -143,7 +143,7 @@ export function startHost(
       return child?.pid ?? null;
     },
     send(message) {
-      if (child === null) waiting.push(message);
+      if (child === null) waitingMessages.push(message);
       else child.send(message, ignoreSendError);
     },
     kill() {

@@ -48,8 +48,8 @@ export function isStuck(
 export async function threadStateOf(pid: number): Promise<ThreadState | undefined> {
   const text = await readSystemFile(`/proc/${pid}/task/${pid}/stat`).catch(() => undefined);
   // pid (name) state ppid …; the name may contain any character, so the fields are counted from the last bracket.
-  const rest = text?.slice(text.lastIndexOf(')') + 2).split(' ');
-  const [state] = rest ?? [];
-  if (rest === undefined || state === undefined || rest.length < 13) return undefined;
-  return { state, cpuMs: (Number(rest[11]) + Number(rest[12])) * tickMs };
+  const statFields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state] = statFields ?? [];
+  if (statFields === undefined || state === undefined || statFields.length < 13) return undefined;
+  return { state, cpuMs: (Number(statFields[11]) + Number(statFields[12])) * tickMs };
 }

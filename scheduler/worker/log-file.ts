@@ -132,7 +132,7 @@ export class LogFile {
     }
   }
 
-  /** How many lines are written at once: at least one, and no more than belong into this file. */
+  /** The number of lines that are written at once: at least one, and no more than fit into the file. */
   #linesThatFit(): number {
     const room = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
     let bytes = 0;
@@ -145,8 +145,8 @@ export class LogFile {
 
   #written(bytes: number): void {
     this.#waitingBytes -= bytes;
-    let left = bytes;
-    const end = this.#waiting.findIndex((line) => (left -= line.byteLength) < 0);
+    let bytesLeft = bytes;
+    const end = this.#waiting.findIndex((line) => (bytesLeft -= line.byteLength) < 0);
     this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
   }
 

@@ -22,7 +22,7 @@ import { Slots } from './slots.js';
 
 /** Input of a merge of segments. */
 export interface MergeOrder {
-  /** As in `Mergeable`. */
+  /** Whether deleted rows are left out, as in `Mergeable`. */
   readonly dropsDeleted: boolean;
   readonly sources: readonly MergeSource[];
   readonly columns: Columns;
@@ -32,7 +32,7 @@ export interface MergeOrder {
 
 /** A segment to be verified. */
 export interface VerifyOrder {
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
   readonly segment: Segment;
 }
@@ -77,13 +77,13 @@ export interface Pool {
 
 /** How a job of a pool runs. */
 interface PoolRunOptions {
-  /** It precedes queued ones that are not urgent. */
+  /** Whether the job precedes queued ones that are not urgent. */
   readonly isUrgent?: boolean;
-  /** How the calls are answered that the job makes through its member `calls`, which it has then. */
+  /** The answers to the calls that the job makes through its member `calls`, which it has then. */
   readonly calls?: AnsweredCalls | undefined;
 }
 
-/** What answers the calls of jobs. */
+/** Answers the calls of jobs. */
 export interface AnsweredCalls {
   /** A member of `calls`: equal for jobs in which the same call has the same answer. */
   readonly scope: string;

@@ -37,12 +37,12 @@ export function sharedQueryEngine(
       return await work(await engine);
     } finally {
       users -= 1;
-      const used = engine;
+      const engineInUse = engine;
       if (users === 0) {
         closing = setTimeout(() => {
           engine = undefined;
-          // One that failed to open has nothing to close.
-          used?.then((opened) => opened.close()).catch(() => undefined);
+          // An engine that failed to open has nothing to close.
+          engineInUse?.then((opened) => opened.close()).catch(() => undefined);
         }, idleMs);
       }
     }

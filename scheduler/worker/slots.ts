@@ -36,7 +36,7 @@ export class Slots {
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const waiting: WaitingJob = {
+      const waitingJob: WaitingJob = {
         isUrgent,
         start: () => {
           signal.removeEventListener('abort', abort);
@@ -44,11 +44,11 @@ export class Slots {
         },
       };
       const abort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        this.#waiting.splice(this.#waiting.indexOf(waitingJob), 1);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', abort, { once: true });
-      this.#waiting.push(waiting);
+      this.#waiting.push(waitingJob);
     });
   }
 

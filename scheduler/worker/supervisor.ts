@@ -6,7 +6,7 @@ export const exitRefused = 78;
 
 export interface SupervisorOptions {
   readonly say: (text: string) => void;
-  /** Takes what the child process writes to standard error; SIGHUP then reopens it. Without it, the child shares that of this process. */
+  /** Takes the standard error of the child process; SIGHUP reopens the file. Without it, the child shares the standard error of this process. */
   readonly log: Pick<LogFile, 'write' | 'reopen'> | null;
   /** Called with each message of the child process. */
   readonly message: (message: unknown) => void;
@@ -42,7 +42,7 @@ const cacheFlags = [...bufferFlags, '--external-memory-max-growing-factor=1.1'];
  * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves to the exit
  * code for this process. SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
-export function supervise(
+export function superviseProcess(
   entry: string,
   args: readonly string[],
   options: Partial<SupervisorOptions> = {},
@@ -65,22 +65,22 @@ export function supervise(
 
     function start(): ReturnType<typeof fork> {
       const startedAt = performance.now();
-      // Its own channel, so that the child also notices when this process is killed.
+      // The child has its own channel, so that it also notices when this process is killed.
       const errors = log ? 'pipe' : 'inherit';
       const execArgv = [...process.execArgv, ...cacheFlags];
-      const started = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env, execArgv }); // prettier-ignore
-      const read = eachLine(started.stderr, (line) => log?.write(line));
+      const startedChild = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env, execArgv }); // prettier-ignore
+      const read = eachLine(startedChild.stderr, (line) => log?.write(line));
       streams.add(read);
       void read.then(() => streams.delete(read));
-      started.on('error', (error) => say(`strandlake: ${error.message}`));
-      started.on('message', message);
-      started.once('exit', (code, signal) =>
-        ended(code, signal, performance.now() - startedAt >= healthyMs),
+      startedChild.on('error', (error) => say(`strandlake: ${error.message}`));
+      startedChild.on('message', message);
+      startedChild.once('exit', (code, signal) =>
+        onEnd(code, signal, performance.now() - startedAt >= healthyMs),
       );
-      return started;
+      return startedChild;
     }
 
-    function ended(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
+    function onEnd(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
       if (isStopping || code === 0 || code === exitRefused) return finish(code ?? 0);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
       failures = wasHealthy ? 1 : failures + 1;

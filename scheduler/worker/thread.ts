@@ -58,7 +58,7 @@ export async function partition(
   return outcomeOf(() => partitionRows(order));
 }
 
-/** Small segments become one. */
+/** Merges small segments. */
 export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file, job.dropsDeleted));
 }
@@ -78,7 +78,7 @@ export async function annotate(job: AnnotationJob): Promise<Outcome<AnnotatedPar
   return outcomeOf(() => annotatePart(job));
 }
 
-/** Some records of an export become a part of its file, whose bytes are handed over. */
+/** Encodes some records of an export as a part of its file, and hands over the bytes. */
 export async function part(job: PartJob): Promise<Outcome<EncodedPart>> {
   const outcome = await outcomeOf(async () => encodePart(job));
   return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value.part)) : outcome;
@@ -89,17 +89,17 @@ export async function lengths(job: LengthJob): Promise<Outcome<readonly number[]
   return outcomeOf(async () => partLengths(job));
 }
 
-/** Some segments of a dataset are searched for records with given keys. */
+/** Searches some segments of a dataset for records with given keys. */
 export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
 }
 
-/** Given records become a segment of records that replace others. */
+/** Writes given records as a segment of records that replace others. */
 export async function replace(order: ReplaceOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => replaceRows(order));
 }
 
-/** Given records that replace none become a segment. */
+/** Writes given records that replace none as a segment. */
 export async function add(order: AddOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => addRows(order));
 }
@@ -109,7 +109,7 @@ export async function verify({ file, segment }: VerifyOrder): Promise<Outcome<re
   return outcomeOf(() => segmentProblems(file, segment));
 }
 
-/** One block of a file of rejected records becomes one gzip member. */
+/** Compresses a block of a file of rejected records to a gzip member. */
 export async function gzip(block: Uint8Array): Promise<Outcome<Uint8Array>> {
   // The synchronous form: the pool's threads are the parallelism, zlib's own threads would come on top.
   return outcomeOf(async () => gzipSync(block, { level: gzipLevel }));

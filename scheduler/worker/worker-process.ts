@@ -22,17 +22,17 @@ const handle = createWorker({
   pool,
   withQueryEngine,
   fetchFile: openFetcher(config.fetching),
-  send,
+  send: sendMessage,
 });
 
 // Ctrl-C reaches the whole process group; the API process decides when the worker ends, by closing the channel.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit(0));
 process.on('message', (message) => void handle(message as ToWorker));
-setInterval(() => send({ type: 'heartbeat' }), config.heartbeatMs);
-send({ type: 'heartbeat' });
+setInterval(() => sendMessage({ type: 'heartbeat' }), config.heartbeatMs);
+sendMessage({ type: 'heartbeat' });
 
-function send(message: FromWorker): void {
-  // Without the channel this process is about to end.
+function sendMessage(message: FromWorker): void {
+  // Without the channel, this process is about to end.
   if (process.connected) process.send?.(message, () => undefined);
 }

@@ -32,33 +32,33 @@ interface RunningJob {
 /** Returns the handler of messages to the worker: it runs the `run` half of a task, or cancels it. */
 export function createWorker(parts: WorkerDependencies): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
-  const running = new Map<number, RunningJob>();
+  const runningJobs = new Map<number, RunningJob>();
   const logs = new SettledLogs(data);
-  let started = 0;
+  let startedJobs = 0;
   return async (message) => {
     if (message.type === 'cancel') {
-      running.get(message.taskId)?.abort.abort();
+      runningJobs.get(message.taskId)?.abort.abort();
       return;
     }
     if (message.type === 'answer') {
-      const job = running.get(message.taskId);
+      const job = runningJobs.get(message.taskId);
       if (job?.attempt === message.attempt) job.calls.answered(message);
       return;
     }
     const { taskId, attempt, kind, params, accountId } = message;
     const abort = new AbortController();
     const calls = new JobCalls((call) => send({ type: 'call', taskId, attempt, ...call }));
-    running.set(taskId, { attempt, abort, calls });
+    runningJobs.set(taskId, { attempt, abort, calls });
     try {
       const scratch = data.taskScratch(taskId, attempt);
-      const earlier = await earlierAttempts(data, taskId, attempt);
+      const earlierFolders = await earlierAttempts(data, taskId, attempt);
       await makeFolder(scratch);
       const result = await jobOf(jobs, kind).run(params, {
         taskId,
         attempt,
         data,
         scratch,
-        earlier,
+        earlier: earlierFolders,
         pool,
         snapshot: (datasetId) => openStore(data, { logs }).snapshot(datasetId),
         signal: abort.signal,
@@ -66,7 +66,7 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
         hostCalls: {
-          scope: String(++started),
+          scope: String(++startedJobs),
           answer: (request) => calls.ask(request as HostRequest),
         },
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
@@ -77,7 +77,7 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
       const metadata = error instanceof TaskFailure ? error.metadata : null;
       send({ type: 'failed', taskId, attempt, error: toErrorValue(error), metadata });
     } finally {
-      running.delete(taskId);
+      runningJobs.delete(taskId);
     }
   };
 }
@@ -93,18 +93,18 @@ async function earlierAttempts(
 ): Promise<readonly string[]> {
   const entries = await list(data.scratch);
   const names = entries.map(({ name }) => name).filter((name) => name.startsWith(`${taskId}-`));
-  const own = `${taskId}-${attempt}`;
-  const earlier = names.filter((name) => name !== own);
-  if (names.includes(own)) {
+  const ownFolder = `${taskId}-${attempt}`;
+  const earlierNames = names.filter((name) => name !== ownFolder);
+  if (names.includes(ownFolder)) {
     let stop = 1;
-    while (names.includes(`${own}-${stop}`)) stop += 1;
-    await moveFile(data.path('scratch', own), data.path('scratch', `${own}-${stop}`));
-    earlier.push(`${own}-${stop}`);
+    while (names.includes(`${ownFolder}-${stop}`)) stop += 1;
+    await moveFile(data.path('scratch', ownFolder), data.path('scratch', `${ownFolder}-${stop}`));
+    earlierNames.push(`${ownFolder}-${stop}`);
   }
   const numbers = (name: string): number[] => name.split('-').slice(1).map(Number);
   const order = (a: string, b: string): number => {
     const [[attemptA = 0, stopA = 0], [attemptB = 0, stopB = 0]] = [numbers(a), numbers(b)];
     return attemptB - attemptA || stopB - stopA;
   };
-  return earlier.sort(order).map((name) => data.path('scratch', name));
+  return earlierNames.sort(order).map((name) => data.path('scratch', name));
 }

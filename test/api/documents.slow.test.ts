@@ -42,25 +42,27 @@ const notHere: Readonly<Record<string, string>> = {
   "DuckDB's delta extension": 'DuckDB would have to download it',
 };
 
-/** How the examples of each language are tested. */
+/** The test of an example, by language. */
 const languages: Readonly<Record<string, (example: Example) => void>> = {
   '': (example) => shell({ ...example, text: curlCommands(example.text) }),
   sh: shell,
-  json: (example) => add(example, () => json(example)),
+  json: (example) => addExample(example, () => sendJson(example)),
   python: (example) => {
     const missing = importsOf(example.text).filter((name) => !modules.has(name));
     if (missing.length > 0)
-      test.skip(`${title(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
-    else add(example, () => python(example));
+      test.skip(`${exampleTitle(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
+    else addExample(example, () => runPython(example));
   },
   sql: (example) => {
     const engine = /^-- (ClickHouse|.* extension)/.exec(example.text)?.[1] ?? '';
     const reason = notHere[engine];
-    if (reason !== undefined) test.skip(`${title(example)} (${reason})`, () => {});
-    else add(example, () => sql(example));
+    if (reason !== undefined) test.skip(`${exampleTitle(example)} (${reason})`, () => {});
+    else addExample(example, () => runSql(example));
   },
-  Filter: (example) => add(example, () => row(example, (text) => ({ filters: [parseJson(text)] }))),
-  'Query string': (example) => add(example, () => row(example, (text) => ({ query: text }))),
+  Filter: (example) =>
+    addExample(example, () => sendRow(example, (text) => ({ filters: [parseJson(text)] }))),
+  'Query string': (example) =>
+    addExample(example, () => sendRow(example, (text) => ({ query: text }))),
   // Configuration of other programs: that the settings in it exist is tested below.
   ini: () => {},
   nginx: () => {},
@@ -88,10 +90,10 @@ const notRun =
 
 let server: TestServer;
 let client: Client;
-let bundled: number;
+let bundledDatasetId: number;
 let bundledFile: number;
 let folder: string;
-/** What the placeholders stand for, by document. */
+/** The values of the placeholders in each document. */
 const placeholders = new Map<string, Map<string, string>>();
 /** The interpreter of each document with Python: an example continues those before it. */
 const interpreters = new Map<string, Interpreter>();
@@ -100,18 +102,18 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'strandlake-documents-'));
   server = await startServer();
   const owner = { email: 'owner@localhost', domain: 'local', token: { name: 'documents' } };
-  const made = await server.catalog.transaction((tx) => createUser(tx, owner, server.key));
-  client = clientFor(server.url, made.user, made.token?.secret ?? '');
+  const createdOwner = await server.catalog.transaction((tx) => createUser(tx, owner, server.key));
+  client = clientFor(server.url, createdOwner.user, createdOwner.token?.secret ?? '');
   const vault = idOf(await client.post('/v2/vaults', { name: 'examples' }));
   const object = { vault_id: vault, object_type: 'file', filename: 'clinvar.vcf.gz' };
   const file = await client.post('/v2/objects', object);
   const content = readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz');
   await send('', 'PUT', String(file.json['upload_url']), content);
   const dataset = { vault_id: vault, object_type: 'dataset', filename: 'clinvar' };
-  bundled = idOf(await client.post('/v2/objects', dataset));
+  bundledDatasetId = idOf(await client.post('/v2/objects', dataset));
   bundledFile = idOf(file);
-  const imported = { dataset_id: bundled, object_id: bundledFile };
-  await ended(await client.post('/v2/dataset_imports', imported));
+  const importParams = { dataset_id: bundledDatasetId, object_id: bundledFile };
+  await waitForEnd(await client.post('/v2/dataset_imports', importParams));
 });
 
 afterAll(async () => {
@@ -121,8 +123,8 @@ afterAll(async () => {
 });
 
 describe('the bundled dataset', () => {
-  /** What each record is about, from the lines of the file. */
-  const wanted = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
+  /** The properties of each record, from the lines of the file. */
+  const sourceRecords = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
     .toString()
     .split(/\r?\n/)
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -133,11 +135,11 @@ describe('the bundled dataset', () => {
       const record = { chromosome, start: Number(position), reference, genes, rs: value('RS'), diseases: value('CLNDN')?.split('|') ?? [] };
       return alternate.split(',').map((allele) => ({ ...record, allele }));
     }); // prettier-ignore
-  type Wanted = (typeof wanted)[number];
+  type Wanted = (typeof sourceRecords)[number];
 
   const ask = async (entities: unknown): Promise<readonly [number, ReadonlyMap<string, number>]> => {
     const body = { entities, facets: { 'info.CLNDN': { limit: 0 } }, limit: 0 };
-    const { status, json, text } = await client.post(`/v2/datasets/${bundled}/data`, body);
+    const { status, json, text } = await client.post(`/v2/datasets/${bundledDatasetId}/data`, body);
     expect([status, text]).toEqual([200, expect.any(String)]);
     const facet = (json['facets'] as Record<string, [string, number][]>)['info.CLNDN']!;
     return [Number(json['total']), new Map(facet)];
@@ -154,7 +156,7 @@ describe('the bundled dataset', () => {
     [['genomic_region', '13:32315086-32400268'], isIn(32315086, 32400268)],
     [['gene', 'chr13:32,315,086-32,330,000'], isIn(32315086, 32330000)],
   ])('answers %j, and the facet of diseases shows each of them', async (pair, isWanted) => {
-    const records = wanted.filter(isWanted);
+    const records = sourceRecords.filter(isWanted);
     const diseases = new Map<string, number>();
     for (const record of records)
       for (const name of new Set(record.diseases)) diseases.set(name, (diseases.get(name) ?? 0) + 1);
@@ -163,16 +165,16 @@ describe('the bundled dataset', () => {
   }); // prettier-ignore
 
   test('answers variants and rs ids in every notation', async () => {
-    const one = wanted.find((record) => brca2(record) && record.rs !== undefined && /^[ACGT]$/.test(record.reference) && /^[ACGT]$/.test(record.allele))!;
-    const same = wanted.filter(({ chromosome, start, reference, allele }) => chromosome === '13' && start === one.start && reference === one.reference && allele === one.allele);
-    const { start, reference, allele } = one;
+    const brca2Record = sourceRecords.find((record) => brca2(record) && record.rs !== undefined && /^[ACGT]$/.test(record.reference) && /^[ACGT]$/.test(record.allele))!;
+    const samePlaceRecords = sourceRecords.filter(({ chromosome, start, reference, allele }) => chromosome === '13' && start === brca2Record.start && reference === brca2Record.reference && allele === brca2Record.allele);
+    const { start, reference, allele } = brca2Record;
     for (const name of [`13-${start}-${reference}-${allele}`, `chr13:${start}:${reference}:${allele}`, `13:g.${start}${reference}>${allele}`, `hg38-13-${start}-${reference}-${allele}`, `GRCH38-13-${start}-${start}-${allele}`])
-      expect([name, (await ask([['variant', name]]))[0]]).toEqual([name, same.length]);
-    const known = wanted.filter(({ rs }) => rs?.split('|').includes(one.rs!));
-    expect((await ask([['variant', `rs${one.rs!}`]]))[0]).toBe(known.length);
+      expect([name, (await ask([['variant', name]]))[0]]).toEqual([name, samePlaceRecords.length]);
+    const sameRsRecords = sourceRecords.filter(({ rs }) => rs?.split('|').includes(brca2Record.rs!));
+    expect((await ask([['variant', `rs${brca2Record.rs!}`]]))[0]).toBe(sameRsRecords.length);
     expect((await ask([['variant', `hg19-13-${start}-${reference}-${allele}`]]))[0]).toBe(0);
     const query = { entities: [['genomic_region', 'GRCh37:13:1-100']], explain: true };
-    const { json } = await client.post(`/v2/datasets/${bundled}/data`, query);
+    const { json } = await client.post(`/v2/datasets/${bundledDatasetId}/data`, query);
     expect(json).toMatchObject({ total: 0, explain: { causes: [{ cause: 'wrong_build', values: ['GRCh38'] }] } });
   }); // prettier-ignore
 });
@@ -182,7 +184,7 @@ for (const file of documents) {
     for (const example of examples.filter((one) => one.file === file)) {
       const register = languages[example.language];
       if (register) register(example);
-      else add(example, () => expect(Object.keys(languages)).toContain(example.language));
+      else addExample(example, () => expect(Object.keys(languages)).toContain(example.language));
     }
   });
 }
@@ -199,8 +201,8 @@ test('the documents name no setting that does not exist', () => {
     const unknown = starts
       .flatMap(([, rest = '']) => rest.match(/--[a-z-]+/g) ?? [])
       .filter((flag) => flag !== '--help' && !flags.has(flag));
-    const others = (text.match(/\bSTRANDLAKE_[A-Z_]+/g) ?? []).filter((name) => !variables.has(name)); // prettier-ignore
-    return [...unknown, ...others].map((name) => `${file}: ${name}`);
+    const unknownVariables = (text.match(/\bSTRANDLAKE_[A-Z_]+/g) ?? []).filter((name) => !variables.has(name)); // prettier-ignore
+    return [...unknown, ...unknownVariables].map((name) => `${file}: ${name}`);
   });
   expect(wrong).toEqual([]);
 });
@@ -224,13 +226,13 @@ function examplesOf(file: string): readonly Example[] {
   return found;
 }
 
-function title({ file, line, language, text }: Example): string {
+function exampleTitle({ file, line, language, text }: Example): string {
   const first = text.split('\n').find((one) => !/^(#|--|\s*$)/.test(one)) ?? '';
   return `${file}:${line} ${language} ${first.slice(0, 60)}`;
 }
 
-function add(example: Example, run: () => Promise<void> | void): void {
-  test(title(example), run);
+function addExample(example: Example, run: () => Promise<void> | void): void {
+  test(exampleTitle(example), run);
 }
 
 /** The commands `curl` of what a program prints. */
@@ -242,31 +244,32 @@ function curlCommands(text: string): string {
 function shell(example: Example): void {
   let line = example.line;
   for (const paragraph of example.text.split('\n\n')) {
-    const one = { ...example, line, text: paragraph };
+    const paragraphExample = { ...example, line, text: paragraph };
     line += paragraph.split('\n').length + 1;
     const commands = paragraph.split('\n').filter((part) => !/^\s*(#|$)/.test(part));
     if (commands.length === 0) continue;
     if (notRun.test(commands[0]!)) {
-      if (example.language === 'sh') test.skip(`${title(one)} (not run)`, () => {});
-    } else add(one, () => runShell(one));
+      if (example.language === 'sh')
+        test.skip(`${exampleTitle(paragraphExample)} (not run)`, () => {});
+    } else addExample(paragraphExample, () => runShell(paragraphExample));
   }
 }
 
 async function runShell({ file, text }: Example): Promise<void> {
-  const known = placeholdersOf(file);
-  if (text.includes('<code>') && known.has('application id'))
-    known.set('code', await newCode(Number(known.get('application id'))));
+  const placeholdersKnown = placeholdersOf(file);
+  if (text.includes('<code>') && placeholdersKnown.has('application id'))
+    placeholdersKnown.set('code', await newCode(Number(placeholdersKnown.get('application id'))));
   const script = `set -eu
     curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }
     uuidgen() { cat /proc/sys/kernel/random/uuid; }
     S=${server.url} A="Authorization: Bearer ${client.token}" P="Prefer: handling=strict"
-    ${replaced(text, known)}`;
-  const output = await run('bash', ['-c', script]);
+    ${withServerValues(text, placeholdersKnown)}`;
+  const output = await runProgram('bash', ['-c', script]);
   for (const line of output.split('\n')) {
     const answer = line.startsWith('{') ? (parseJson(line) as Record<string, unknown>) : {};
-    remember(answer, known);
+    rememberIds(answer, placeholdersKnown);
     const isReachable = !text.includes('example.org');
-    if (answer['task_id'] && isReachable) await ended({ json: answer });
+    if (answer['task_id'] && isReachable) await waitForEnd({ json: answer });
   }
 }
 
@@ -283,7 +286,7 @@ function newCode(applicationId: number): Promise<string> {
 }
 
 /** Keeps the ids of an answer for the examples that follow. */
-function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
+function rememberIds(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
   const kinds: Readonly<Record<string, string>> = {
     DatasetImport: 'import',
     DatasetExport: 'export',
@@ -303,7 +306,7 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
   const kind = kinds[String(answer['class_name'])];
   if (kind !== undefined) known.set(`${kind} id`, String(answer['id']));
   const [newest] = (answer['data'] ?? []) as readonly Readonly<Record<string, unknown>>[];
-  if (newest?.['class_name'] === 'DatasetCommit') remember(newest, known);
+  if (newest?.['class_name'] === 'DatasetCommit') rememberIds(newest, known);
   if (answer['code']) known.set('code', String(answer['code']));
   if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
   if (answer['client_secret']) known.set('client secret', String(answer['client_secret']));
@@ -312,37 +315,37 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
 }
 
 /** Waits for the task of an answer, which must succeed. */
-async function ended({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
+async function waitForEnd({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
   const task = await waitFor(client, `/v2/tasks/${String(json['task_id'])}`);
   if (task.json['status'] !== 'completed') throw new Error(task.text);
 }
 
 function placeholdersOf(file: string): Map<string, string> {
-  const known =
+  const placeholderValues =
     placeholders.get(file) ??
     new Map([
-      ['dataset id', String(bundled)],
-      ['clinvar id', String(bundled)],
+      ['dataset id', String(bundledDatasetId)],
+      ['clinvar id', String(bundledDatasetId)],
       ['file id', String(bundledFile)],
       ['your email', client.user.email],
     ]);
-  placeholders.set(file, known);
-  return known;
+  placeholders.set(file, placeholderValues);
+  return placeholderValues;
 }
 
 /** An example with the values of this server. */
-function replaced(text: string, known: ReadonlyMap<string, string>): string {
+function withServerValues(text: string, known: ReadonlyMap<string, string>): string {
   return text
     .replaceAll('http://127.0.0.1:3000', server.url)
     .replaceAll('<your token>', client.token)
     .replaceAll(/(?<=Bearer )[A-Za-z0-9]{30}/g, client.token)
-    .replaceAll(/\b1000000000\d{5}\b/g, String(bundled))
+    .replaceAll(/\b1000000000\d{5}\b/g, String(bundledDatasetId))
     .replaceAll(/<([a-z ]+)>/g, (whole, name: string) => known.get(name) ?? whole)
     .replaceAll(/(?<![\w/])data\/datasets/g, join(server.data.root, 'datasets'));
 }
 
 /** A body of a query is sent to the dataset that the document speaks of; what else is JSON, such as a part of an answer, is parsed. */
-async function json({ file, text }: Example): Promise<void> {
+async function sendJson({ file, text }: Example): Promise<void> {
   const body = parseJson(text.startsWith('{') ? text : `{${text}}`) as Record<string, unknown>;
   const { properties } = query.schema as { properties: object };
   if (!Object.keys(body).some((key) => Object.hasOwn(properties, key)) || 'dataset_id' in body || 'explain' in body) return; // prettier-ignore
@@ -352,24 +355,27 @@ async function json({ file, text }: Example): Promise<void> {
 }
 
 /** A row of a table of conditions names the records that its condition finds, by relevance where it says so. */
-async function row({ file, text }: Example, body: (condition: string) => object): Promise<void> {
+async function sendRow(
+  { file, text }: Example,
+  body: (condition: string) => object,
+): Promise<void> {
   const [, condition = '', found = '', note = ''] =
     /^\| `(.*?)` +\| (.*?) +\| (.*?) *\|$/.exec(text) ?? [];
   const path = `/v2/datasets/${placeholdersOf(file).get('dataset id')}/data`;
   const answer = await client.post(path, { ...body(condition), fields: ['id'] });
   const ids = (answer.json['results'] as { id: string }[] | undefined)?.map(({ id }) => id);
   const isOrdered = /relevance|order$/.test(note);
-  const wanted = found === 'none' ? [] : found.split(' ');
+  const expectedIds = found === 'none' ? [] : found.split(' ');
   expect([answer.status, isOrdered ? ids : ids?.sort()]).toEqual([
     200,
-    isOrdered ? wanted : wanted.sort(),
+    isOrdered ? expectedIds : expectedIds.sort(),
   ]);
 }
 
-async function python({ file, text }: Example): Promise<void> {
+async function runPython({ file, text }: Example): Promise<void> {
   const interpreter = interpreters.get(file) ?? startPython();
   interpreters.set(file, interpreter);
-  const failure = await interpreter.run(replaced(text, placeholdersOf(file)));
+  const failure = await interpreter.run(withServerValues(text, placeholdersOf(file)));
   if (failure !== null) throw new Error(failure);
 }
 
@@ -412,11 +418,11 @@ function importsOf(text: string): readonly string[] {
   return [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name!);
 }
 
-async function sql({ file, text }: Example): Promise<void> {
+async function runSql({ file, text }: Example): Promise<void> {
   const instance = await DuckDBInstance.create();
   const connection = await instance.connect();
   try {
-    const statements = replaced(text, placeholdersOf(file)).split(/;$/m);
+    const statements = withServerValues(text, placeholdersOf(file)).split(/;$/m);
     let rows = 0;
     for (const statement of statements.filter((one) => one.trim() !== ''))
       rows = (await connection.runAndReadAll(statement)).currentRowCount;
@@ -428,7 +434,7 @@ async function sql({ file, text }: Example): Promise<void> {
 }
 
 /** Runs a program in a temporary folder; returns what it prints, and throws if it fails. */
-async function run(program: string, args: readonly string[]): Promise<string> {
+async function runProgram(program: string, args: readonly string[]): Promise<string> {
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));

@@ -4,9 +4,11 @@ import type { Schema } from '../../api/http/schema.js';
 /** Finds the schema that a `$ref` names, and how the references in that one are resolved. */
 export type Resolve = (ref: string) => { readonly schema: Schema; readonly resolve: Resolve };
 
-const named = new Map(schemas.map(({ name, schema }) => [`#/components/schemas/${name}`, schema]));
+const schemaByReference = new Map(
+  schemas.map(({ name, schema }) => [`#/components/schemas/${name}`, schema]),
+);
 const ofInterface: Resolve = (ref) => ({
-  schema: named.get(ref) ?? fail(ref),
+  schema: schemaByReference.get(ref) ?? failSchema(ref),
   resolve: ofInterface,
 });
 
@@ -35,7 +37,7 @@ const checks: Readonly<Record<string, Check>> = {
   ...Object.fromEntries(annotations.map((keyword) => [keyword, () => []])),
   $ref: (ref: string, value, path, _, resolve) => {
     const found = resolve(ref);
-    return mistakes(found.schema, value, path, found.resolve);
+    return schemaErrors(found.schema, value, path, found.resolve);
   },
   type: (expected: string | readonly string[], value, path) =>
     [expected].flat().includes(typeOf(value)) ||
@@ -49,7 +51,7 @@ const checks: Readonly<Record<string, Check>> = {
   const: (expected: unknown, value, path) =>
     value === expected ? [] : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
   format: (format: string, value, path) =>
-    value === null || (formats[format] ?? fail(`format ${format}`))(value)
+    value === null || (formats[format] ?? failSchema(`format ${format}`))(value)
       ? []
       : [`${path} is no ${format}`],
   pattern: (pattern: string, value, path) =>
@@ -73,36 +75,38 @@ const checks: Readonly<Record<string, Check>> = {
     Object.keys(value as object).length <= most ? [] : [`${path} has more than ${most} keys`],
   items: (items: Schema, value, path, _, resolve) =>
     Array.isArray(value)
-      ? value.flatMap((item, i) => mistakes(items, item, `${path}[${i}]`, resolve))
+      ? value.flatMap((item, i) => schemaErrors(items, item, `${path}[${i}]`, resolve))
       : [],
   properties: (properties: Readonly<Record<string, Schema>>, value, path, _, resolve) =>
     Object.entries(properties).flatMap(([key, schema]) =>
-      has(value, key) ? mistakes(schema, (value as never)[key], `${path}.${key}`, resolve) : [],
+      hasKey(value, key)
+        ? schemaErrors(schema, (value as never)[key], `${path}.${key}`, resolve)
+        : [],
     ),
   required: (keys: readonly string[], value, path) =>
-    keys.flatMap((key) => (has(value, key) ? [] : [`${path}.${key} is missing`])),
+    keys.flatMap((key) => (hasKey(value, key) ? [] : [`${path}.${key} is missing`])),
   additionalProperties: (others: boolean | Schema, value, path, { properties }, resolve) =>
     Object.entries(value as object).flatMap(([key, member]) => {
-      if (others === true || has(properties, key)) return [];
+      if (others === true || hasKey(properties, key)) return [];
       if (others === false) return [`${path}.${key} is not declared`];
-      return mistakes(others, member, `${path}.${key}`, resolve);
+      return schemaErrors(others, member, `${path}.${key}`, resolve);
     }),
   anyOf: (choices: readonly Schema[], value, path, _, resolve) => {
-    const found = choices.map((schema) => mistakes(schema, value, path, resolve));
+    const found = choices.map((schema) => schemaErrors(schema, value, path, resolve));
     return found.some((list) => list.length === 0) ? [] : found[0]!;
   },
   oneOf: (choices: readonly Schema[], value, path, _, resolve) => {
-    const found = choices.map((schema) => mistakes(schema, value, path, resolve));
+    const found = choices.map((schema) => schemaErrors(schema, value, path, resolve));
     const fitting = found.filter((list) => list.length === 0).length;
     if (fitting === 1) return [];
     return fitting > 1 ? [`${path} satisfies ${fitting} schemas of one`] : found.flat();
   },
   allOf: (parts: readonly Schema[], value, path, _, resolve) =>
-    parts.flatMap((schema) => mistakes(schema, value, path, resolve)),
+    parts.flatMap((schema) => schemaErrors(schema, value, path, resolve)),
 };
 
-/** Where a value does not satisfy a schema; empty if it does. References are those of the interface, unless `resolve` finds others. */
-export function mistakes(
+/** Places where a value does not satisfy a schema; empty if it does. References are resolved in the interface, unless `resolve` is given. */
+export function schemaErrors(
   schema: Schema,
   value: unknown,
   path = '$',
@@ -110,15 +114,15 @@ export function mistakes(
 ): readonly string[] {
   const { type, ...others } = schema;
   const found = type === undefined ? [] : [...checks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
-  // Only a value of the right type has what the other keywords ask of.
+  // Only a value of the right type is checked by the other keywords.
   for (const [keyword, expected] of Object.entries(others)) {
-    const check = checks[keyword] ?? fail(`keyword ${keyword}`);
+    const check = checks[keyword] ?? failSchema(`keyword ${keyword}`);
     if (found.length === 0) found.push(...check(expected as never, value, path, schema, resolve));
   }
   return found;
 }
 
-function has(value: unknown, key: string): boolean {
+function hasKey(value: unknown, key: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 }
 
@@ -129,6 +133,6 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
-function fail(name: string): never {
+function failSchema(name: string): never {
   throw new Error(`the checker of schemas does not know ${name}`);
 }

@@ -10,7 +10,7 @@ export interface Lab {
   newDataset(more?: object): Promise<number>;
   /** Makes a file and uploads its content; returns its id. */
   newFile(filename: string, content: string | Uint8Array): Promise<number>;
-  /** Starts the server again, on its data folder; `server` and `ann` are those of the new one. */
+  /** Restarts the server on its data folder; `server` and `ann` then belong to the new one. */
   restart(): Promise<void>;
   /** Number of records of a dataset. */
   total(datasetId: number): Promise<unknown>;
@@ -41,10 +41,10 @@ export async function startLab(options?: TestOptions): Promise<Lab> {
     },
     async newFile(filename, content) {
       const file = { vault_id: vaultId, object_type: 'file', filename };
-      const made = await ann.post('/v2/objects', file);
-      const sent = await send('', 'PUT', String(made.json['upload_url']), content);
-      expect([filename, sent.status]).toEqual([filename, 200]);
-      return idOf(made);
+      const createdObject = await ann.post('/v2/objects', file);
+      const uploadAnswer = await send('', 'PUT', String(createdObject.json['upload_url']), content);
+      expect([filename, uploadAnswer.status]).toEqual([filename, 200]);
+      return idOf(createdObject);
     },
     async total(datasetId) {
       return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];

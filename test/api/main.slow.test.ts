@@ -17,7 +17,7 @@ interface Started {
   readonly output: () => string;
 }
 
-function start(args: readonly string[]): Started {
+function startApi(args: readonly string[]): Started {
   const config = parseConfig(['--data', join(root, 'data'), '--threads', '1', ...args], {});
   const child = fork('dist/api/main.js', [JSON.stringify(config)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -28,7 +28,7 @@ function start(args: readonly string[]): Started {
   return { child, output: () => output };
 }
 
-async function listening({ child, output }: Started): Promise<number> {
+async function listeningPort({ child, output }: Started): Promise<number> {
   const message = once(child, 'message').then(([value]) => value as { type: string; port: number });
   const exit = once(child, 'exit').then(() => Promise.reject(new Error(output())));
   const { type, port } = await Promise.race([message, exit]);
@@ -37,14 +37,14 @@ async function listening({ child, output }: Started): Promise<number> {
 }
 
 test('listens, reports its port to the supervisor, logs only JSON lines, and exits on SIGTERM (W5)', async () => {
-  const started = start(['--port', '0', '--log', 'info']);
-  const port = await listening(started);
+  const startedApi = startApi(['--port', '0', '--log', 'info']);
+  const port = await listeningPort(startedApi);
   const health = await fetch(`http://127.0.0.1:${port}/health`);
   expect(await health.json()).toMatchObject({ status: 'ok' });
-  const exit = once(started.child, 'exit');
-  started.child.kill('SIGTERM');
+  const exit = once(startedApi.child, 'exit');
+  startedApi.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  const lines = started.output().trim().split('\n');
+  const lines = startedApi.output().trim().split('\n');
   const events = lines.map((line) => JSON.parse(line) as { readonly event: string });
   expect(events.map(({ event }) => event)).toContain('listening');
   expect(events.filter(({ event }) => event === 'request')).toMatchObject([
@@ -53,29 +53,29 @@ test('listens, reports its port to the supervisor, logs only JSON lines, and exi
 });
 
 test('ends when its supervisor is gone', async () => {
-  const started = start(['--port', '0']);
-  await listening(started);
-  const exit = once(started.child, 'exit');
-  started.child.disconnect();
+  const startedApi = startApi(['--port', '0']);
+  await listeningPort(startedApi);
+  const exit = once(startedApi.child, 'exit');
+  startedApi.child.disconnect();
   expect(await exit).toEqual([0, null]);
 });
 
 test('refuses for good, with exit code 78, an address that is taken and a folder that another server uses', async () => {
-  const first = start(['--port', '0']);
-  const port = await listening(first);
-  const second = start(['--port', '0']);
+  const first = startApi(['--port', '0']);
+  const port = await listeningPort(first);
+  const second = startApi(['--port', '0']);
   const refusal = once(second.child, 'message');
   expect(await once(second.child, 'exit')).toEqual([78, null]);
   expect(await refusal).toMatchObject([
     { type: 'refused', reason: expect.stringContaining('another server') },
   ]);
   const config = ['--port', String(port), '--data', join(root, 'other')];
-  const third = start(config);
-  const inUse = once(third.child, 'message');
-  expect(await once(third.child, 'exit')).toEqual([78, null]);
+  const thirdApi = startApi(config);
+  const inUse = once(thirdApi.child, 'message');
+  expect(await once(thirdApi.child, 'exit')).toEqual([78, null]);
   const reason = expect.stringMatching(`^port ${port} of 127.0.0.1 is in use; .*--port$`);
   expect(await inUse).toMatchObject([{ type: 'refused', reason }]);
-  expect(third.output()).toBe('');
+  expect(thirdApi.output()).toBe('');
   first.child.kill('SIGTERM');
   await once(first.child, 'exit');
 });
@@ -83,10 +83,10 @@ test('refuses for good, with exit code 78, an address that is taken and a folder
 test('refuses for good a data folder that is a file', async () => {
   const file = join(root, 'file');
   await writeFile(file, '');
-  const started = start(['--port', '0', '--data', file]);
-  const refusal = once(started.child, 'message');
-  expect(await once(started.child, 'exit')).toEqual([78, null]);
+  const startedApi = startApi(['--port', '0', '--data', file]);
+  const refusal = once(startedApi.child, 'message');
+  expect(await once(startedApi.child, 'exit')).toEqual([78, null]);
   const reason = `the data folder ${file} is a file; choose another with --data`;
   expect(await refusal).toMatchObject([{ type: 'refused', reason }]);
-  expect(started.output()).toBe('');
+  expect(startedApi.output()).toBe('');
 });

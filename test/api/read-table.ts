@@ -13,12 +13,12 @@ interface FileTable {
 }
 
 const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> = {
-  csv: async (bytes) => delimited(bytes, ','),
-  'csv-expand': async (bytes) => delimited(bytes, ','),
-  'csv-gz': async (bytes) => delimited(gunzipSync(bytes), ','),
-  tsv: async (bytes) => delimited(bytes, '\t'),
-  excel: sheet,
-  'excel-expand': sheet,
+  csv: async (bytes) => delimitedTable(bytes, ','),
+  'csv-expand': async (bytes) => delimitedTable(bytes, ','),
+  'csv-gz': async (bytes) => delimitedTable(gunzipSync(bytes), ','),
+  tsv: async (bytes) => delimitedTable(bytes, '\t'),
+  excel: sheetTable,
+  'excel-expand': sheetTable,
   async parquet(bytes) {
     const file = Uint8Array.from(bytes).buffer;
     const names = parquetSchema(parquetMetadata(file)).children.map(({ element }) => element.name);
@@ -50,7 +50,7 @@ const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> =
 type Row = Readonly<Record<string, unknown>>;
 
 /** Expects that a file of this format has these records of JSON: the same fields in the same order, and the same values. */
-export async function differences(
+export async function differencesOf(
   format: string,
   bytes: Buffer,
   wanted: readonly Row[],
@@ -59,15 +59,16 @@ export async function differences(
   const found: string[] = [];
   const keys = fieldsOf(wanted).join(' ');
   const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
-  // Without records JSON does not tell its fields.
+  // Without records, JSON does not name its fields.
   if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
   if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
   for (const [i, row] of rows.entries()) {
     for (const [c, name] of names.entries()) {
       const value = memberAt(wanted[i], name.split('.'));
-      const own = JSON.stringify(comparable(row[c], value));
-      const other = JSON.stringify(plain(value));
-      if (own !== other) found.push(`record ${i}, ${name}: ${own}, wanted ${other}`);
+      const ownText = JSON.stringify(comparableValue(row[c], value));
+      const wantedText = JSON.stringify(plainValue(value));
+      if (ownText !== wantedText)
+        found.push(`record ${i}, ${name}: ${ownText}, wanted ${wantedText}`);
     }
   }
   return found;
@@ -85,35 +86,37 @@ function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return memberAt((value as Row)[name], rest);
 }
 
-/** What a file has, as JSON would have it, where JSON has `wanted`. */
-function comparable(found: unknown, wanted: unknown): unknown {
+/** A value of the file in the form that JSON has, where JSON has `wanted`. */
+function comparableValue(found: unknown, wanted: unknown): unknown {
   if (found instanceof Date) return found.toISOString().slice(0, String(wanted).length);
-  if (typeof found !== 'string') return plain(found);
+  if (typeof found !== 'string') return plainValue(found);
   if (wanted === null) return found === '' ? null : found;
   if (typeof wanted === 'number') return Number(found);
   if (typeof wanted === 'boolean') return found === 'true';
-  return typeof wanted === 'object' ? plain(JSON.parse(found)) : found;
+  return typeof wanted === 'object' ? plainValue(JSON.parse(found)) : found;
 }
 
 /** A value with numbers for bigints, lists for vectors, and objects without members that are null, in the order of their names. */
-function plain(value: unknown): unknown {
+function plainValue(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object') return value;
   if (Symbol.iterator in value && !('toJSON' in value && !('toArray' in value)))
-    return Array.from(value as Iterable<unknown>, plain);
+    return Array.from(value as Iterable<unknown>, plainValue);
   const object = 'toJSON' in value ? (value as { toJSON(): object }).toJSON() : value;
-  const members = Object.entries(object as Row).map(([key, one]) => [key, plain(one)] as const);
+  const members = Object.entries(object as Row).map(
+    ([key, one]) => [key, plainValue(one)] as const,
+  );
   return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
 }
 
-function delimited(bytes: Buffer, delimiter: string): FileTable {
+function delimitedTable(bytes: Buffer, delimiter: string): FileTable {
   const options = delimiter === ',' ? {} : { delimiter };
   const [names, ...rows] = parse(bytes, options) as string[][];
   return { names: names!, rows };
 }
 
-async function sheet(bytes: Buffer): Promise<FileTable> {
+async function sheetTable(bytes: Buffer): Promise<FileTable> {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
   const records = workbook.getWorksheet('records')!;

@@ -22,7 +22,7 @@ import {
 } from '../../scheduler/queue/scheduler.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
 
-/** What came back. */
+/** An answer of the server. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -65,7 +65,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** How a test server differs from the defaults. */
+/** The differences of a test server from the defaults. */
 export interface TestOptions {
   readonly rateLimit?: number;
   readonly publicUrl?: string;
@@ -80,11 +80,15 @@ export interface TestOptions {
 /** Starts a server; `close` removes everything. */
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'strandlake-api-')));
-  return serve({ folder, dataFolder: options.folder ?? join(folder, 'data') }, options, new Set());
+  return listenOn(
+    { folder, dataFolder: options.folder ?? join(folder, 'data') },
+    options,
+    new Set(),
+  );
 }
 
 /** `firstUsers` are the accounts that have an owner. */
-async function serve(
+async function listenOn(
   { folder, dataFolder }: { readonly folder: string; readonly dataFolder: string },
   options: TestOptions,
   firstUsers: Set<string>,
@@ -103,7 +107,7 @@ async function serve(
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
-  // No merge starts because a dataset is quiet: tests count segments.
+  // Infinite, so that no merge starts because a dataset is quiet: tests count segments.
   const quietMs = Infinity;
   const scheduler = createScheduler({
     catalog,
@@ -161,14 +165,14 @@ async function serve(
       }
       const token = { name: 'test', ...(scope && { scope }) };
       const email = `${name}@${domain}.org`;
-      const made = await catalog.transaction((tx) =>
+      const createdUser = await catalog.transaction((tx) =>
         createUser(tx, { email, domain, role, firstName: name, token }, key),
       );
-      return clientFor(url, made.user, made.token?.secret ?? '');
+      return clientFor(url, createdUser.user, createdUser.token?.secret ?? '');
     },
     async restart() {
       await stop();
-      return serve({ folder, dataFolder }, options, firstUsers);
+      return listenOn({ folder, dataFolder }, options, firstUsers);
     },
     async close() {
       await stop();
@@ -251,24 +255,28 @@ export interface Fixture {
 /** Lets `owner` make one of everything. */
 export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture> {
   const vaultId = idOf(await owner.post('/v2/vaults', { name }));
-  const make = (object: object): Promise<Answer> =>
+  const postObject = (object: object): Promise<Answer> =>
     owner.post('/v2/objects', { vault_id: vaultId, ...object });
-  const folderId = idOf(await make({ object_type: 'folder', filename: 'runs' }));
-  const file = await make({ object_type: 'file', filename: 'a.json', parent_object_id: folderId });
+  const folderId = idOf(await postObject({ object_type: 'folder', filename: 'runs' }));
+  const file = await postObject({
+    object_type: 'file',
+    filename: 'a.json',
+    parent_object_id: folderId,
+  });
   await send('', 'PUT', String(file.json['upload_url']), '{"gene":"TP53"}\n');
-  const datasetId = idOf(await make({ object_type: 'dataset', filename: 'variants' }));
-  const imported = await owner.post('/v2/dataset_imports', {
+  const datasetId = idOf(await postObject({ object_type: 'dataset', filename: 'variants' }));
+  const importAnswer = await owner.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     records: [
       { gene: 'TP53', n: 1 },
       { gene: 'KRAS', n: 2 },
     ],
   });
-  const exported = await owner.post('/v2/dataset_exports', {
+  const exportAnswer = await owner.post('/v2/dataset_exports', {
     dataset_id: datasetId,
     format: 'json',
   });
-  const exportId = idOf(exported);
+  const exportId = idOf(exportAnswer);
   await waitFor(owner, `/v2/dataset_exports/${exportId}`);
   const [field] = listOf(await owner.get(`/v2/datasets/${datasetId}/fields?name=gene`));
   const [commit] = listOf(await owner.get(`/v2/datasets/${datasetId}/commits`));
@@ -278,10 +286,10 @@ export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture>
     fileId: idOf(file),
     datasetId,
     fieldId: Number(field?.['id']),
-    importId: idOf(imported),
+    importId: idOf(importAnswer),
     commitId: Number(commit?.['id']),
     exportId,
-    taskId: Number(imported.json['task_id']),
+    taskId: Number(importAnswer.json['task_id']),
   };
 }
 

@@ -5,21 +5,21 @@ import { HotColumns } from '../../engine/query/memory/hot-columns.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
-import { keepHotColumns, loadHotColumns, warm } from '../../api/warm.js';
+import { keepHotColumns, loadHotColumns, warmCaches } from '../../api/warm.js';
 import { startLab } from './lab.js';
 import { idOf } from './server.js';
 
 const { server, ann, vaultId } = await startLab();
 const datasets: number[] = [];
 let queryEngine: QueryEngine;
-const loaded: (readonly [dataset: number, fields: readonly string[]])[] = [];
+const loadedColumns: (readonly [dataset: number, fields: readonly string[]])[] = [];
 /** The datasets whose files were opened. */
 const opened: number[] = [];
 /** The datasets that were asked, and the fields of the conditions. */
-const asked: [dataset: number, fields: readonly string[]][] = [];
+const askedColumns: [dataset: number, fields: readonly string[]][] = [];
 const reports: string[] = [];
-/** What queries have read. */
-const read = new HotColumns();
+/** The columns that queries have read. */
+const usedColumns = new HotColumns();
 beforeAll(async () => {
   for (const name of ['first', 'second']) {
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
@@ -36,12 +36,12 @@ beforeAll(async () => {
         return memory.open(snapshot, ...more);
       },
       async warm({ datasetId }, fields) {
-        loaded.push([datasetId, fields.map(({ name }) => name)]);
+        loadedColumns.push([datasetId, fields.map(({ name }) => name)]);
       },
     },
-    hot: read,
+    hot: usedColumns,
     trace: (_, { datasetId }, predicate) =>
-      void asked.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]),
+      void askedColumns.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]),
     dataFolder: server.data.root,
     memoryMb: 64,
     threads: 1,
@@ -51,27 +51,32 @@ beforeAll(async () => {
 });
 afterAll(() => queryEngine.close());
 
-async function warmed(hot: Parameters<typeof warm>[1], signal = new AbortController().signal) {
+async function warmWith(
+  hot: Parameters<typeof warmCaches>[1],
+  signal = new AbortController().signal,
+) {
   const { catalog, store } = server;
-  loaded.length = 0;
+  loadedColumns.length = 0;
   opened.length = 0;
-  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message));
-  return loaded;
+  await warmCaches({ catalog, store, queryEngine }, hot, signal, (message) =>
+    reports.push(message),
+  );
+  return loadedColumns;
 }
 
 test('the datasets used last are warmed, with the small columns first; what is gone is passed over', async () => {
   const [first, second] = datasets as [number, number];
-  asked.length = 0;
-  const hot = [
+  askedColumns.length = 0;
+  const hotList = [
     { dataset: second, fields: ['gene', 'gone', 'info.AF'] },
     { dataset: 123, fields: ['gene'] },
     { dataset: first, fields: [] },
   ];
-  expect(await warmed(hot)).toEqual([[second, ['info.AF', 'gene']]]);
+  expect(await warmWith(hotList)).toEqual([[second, ['info.AF', 'gene']]]);
   expect(opened).toEqual([second, first]);
   expect(reports).toEqual([]);
   // First pages, then the values of a record; none of it counts as use.
-  expect(asked).toEqual([
+  expect(askedColumns).toEqual([
     [second, []],
     [first, []],
     [second, []],
@@ -79,29 +84,29 @@ test('the datasets used last are warmed, with the small columns first; what is g
     [second, ['gene']],
     [first, []],
   ]);
-  expect(read.list).toEqual([]);
+  expect(usedColumns.list).toEqual([]);
 });
 
 test('without any, the newest dataset is', async () => {
-  asked.length = 0;
-  expect(await warmed([])).toEqual([]);
+  askedColumns.length = 0;
+  expect(await warmWith([])).toEqual([]);
   expect(opened).toEqual([datasets[1]]);
-  expect(asked).toEqual([
+  expect(askedColumns).toEqual([
     [datasets[1], []],
     [datasets[1], []],
   ]);
 });
 
 test('warming ends with the server', async () => {
-  expect(await warmed([], AbortSignal.abort())).toEqual([]);
+  expect(await warmWith([], AbortSignal.abort())).toEqual([]);
 });
 
 test('hot columns are kept in the data folder, and a file that is none is ignored', async () => {
   const { data } = server;
   expect((await loadHotColumns(data)).list).toEqual([]);
-  const hot = new HotColumns();
-  hot.note(1, ['gene']);
-  await keepHotColumns(data, hot)();
+  const recordedColumns = new HotColumns();
+  recordedColumns.note(1, ['gene']);
+  await keepHotColumns(data, recordedColumns)();
   expect((await loadHotColumns(data)).list).toEqual([{ dataset: 1, fields: ['gene'] }]);
   await writeFile(data.hotColumns, 'x');
   expect((await loadHotColumns(data)).list).toEqual([]);

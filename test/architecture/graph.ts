@@ -8,23 +8,23 @@ import type { Source } from './source.js';
 export function importCircles(sources: readonly Source[]): readonly (readonly string[])[] {
   const imports = new Map(sources.map((source) => [source.path, targetsOf(source)]));
   const indexes = new Map<string, number>();
-  const lowest = new Map<string, number>();
+  const lowestLinks = new Map<string, number>();
   const stack: string[] = [];
   const circles: string[][] = [];
   const visit = (path: string): void => {
     indexes.set(path, indexes.size);
-    lowest.set(path, indexes.get(path)!);
+    lowestLinks.set(path, indexes.get(path)!);
     stack.push(path);
     for (const target of imports.get(path) ?? []) {
       if (!imports.has(target)) continue;
       if (!indexes.has(target)) {
         visit(target);
-        lowest.set(path, Math.min(lowest.get(path)!, lowest.get(target)!));
+        lowestLinks.set(path, Math.min(lowestLinks.get(path)!, lowestLinks.get(target)!));
       } else if (stack.includes(target)) {
-        lowest.set(path, Math.min(lowest.get(path)!, indexes.get(target)!));
+        lowestLinks.set(path, Math.min(lowestLinks.get(path)!, indexes.get(target)!));
       }
     }
-    if (lowest.get(path) !== indexes.get(path)) return;
+    if (lowestLinks.get(path) !== indexes.get(path)) return;
     const circle = stack.splice(stack.indexOf(path));
     if (circle.length > 1) circles.push(circle.sort());
   };

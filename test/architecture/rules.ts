@@ -14,11 +14,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Which part of the engine may import which other part, or which file of it. Type imports count, too. */
 export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  // It could be published alone: of the engine it uses only the buffer pool.
+  // The Parquet room could be published alone: of the engine it uses only the buffer pool and the assembler.
   parquet: ['core/buffers.ts', 'core/wasm-assembler.ts'],
   text: ['core'],
   expression: ['core'],
-  // It implements the interface through which a search reads it.
+  // The catalogue implements the interface through which a search reads it.
   catalog: ['core', 'search'],
   store: ['core', 'parquet', 'text'],
   ingest: ['core', 'parquet', 'store'],
@@ -61,7 +61,7 @@ export const rooms: readonly string[] = [
   'cli',
 ];
 
-/** One door each: the modules that only the named files (or folders, ending in a slash) may load. */
+/** Modules that only the named files (or folders, ending in a slash) may load. */
 const doors: readonly { readonly modules: RegExp; readonly through: readonly string[] }[] = [
   {
     modules: /^(node:)?fs(\/promises)?$/,
@@ -99,7 +99,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
 ];
 
 /** Words that reach outside without an import. */
-const words: readonly {
+const guardedWords: readonly {
   readonly word: RegExp;
   readonly name: string;
   readonly through: readonly string[];
@@ -115,7 +115,7 @@ const words: readonly {
   {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
-    // These put constants of their own together; a user's pattern never becomes one.
+    // These files build patterns from their own constants; a user's pattern never becomes one.
     through: ['engine/catalog/tokens.ts', 'engine/text/tokenizer.ts'],
   },
   {
@@ -131,30 +131,30 @@ const words: readonly {
   },
 ];
 
-/** Everything in these sources that breaks a rule, as `path: what`. */
+/** All violations of a rule in these sources, as `path: what`. */
 export function violations(sources: readonly Source[]): string[] {
   return sources.flatMap((source) =>
-    [...directions(source), ...modules(source), ...forbidden(source), ...sql(source)].map(
+    [...directions(source), ...modules(source), ...forbiddenUses(source), ...sql(source)].map(
       (text) => `${source.path}: ${text}`,
     ),
   );
 }
 
-/** Every file that loading `entry` loads; type imports are gone by then, and lazy ones wait for a call. */
+/** All files that loading `entry` loads, without type imports and lazy imports. */
 export function loadedBy(entry: string, sources: readonly Source[]): Map<string, Source> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
-  const loaded = new Map<string, Source>();
+  const loadedSources = new Map<string, Source>();
   const open = [entry];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     const source = byPath.get(path);
-    if (!source || loaded.has(path)) continue;
-    loaded.set(path, source);
+    if (!source || loadedSources.has(path)) continue;
+    loadedSources.set(path, source);
     for (const one of source.imports) {
       const target = one.isType || one.isLazy ? undefined : importTarget(source.path, one);
       if (target !== undefined) open.push(target);
     }
   }
-  return loaded;
+  return loadedSources;
 }
 
 function* directions(source: Source): Generator<string> {
@@ -177,14 +177,14 @@ function* modules(source: Source): Generator<string> {
   for (const one of source.imports) {
     const door = one.isType ? undefined : doors.find(({ modules }) => modules.test(one.specifier));
     if (door && !isThrough(source.path, door.through))
-      yield `imports ${one.specifier}${allowed(door.through)}`;
+      yield `imports ${one.specifier}${allowedText(door.through)}`;
   }
 }
 
-function* forbidden(source: Source): Generator<string> {
-  for (const { word, name, through } of words) {
+function* forbiddenUses(source: Source): Generator<string> {
+  for (const { word, name, through } of guardedWords) {
     if (word.test(source.code) && !isThrough(source.path, through))
-      yield `uses ${name}${allowed(through)}`;
+      yield `uses ${name}${allowedText(through)}`;
   }
 }
 
@@ -215,6 +215,6 @@ function isThrough(path: string, through: readonly string[]): boolean {
   return through.some((door) => (door.endsWith('/') ? path.startsWith(door) : path === door));
 }
 
-function allowed(through: readonly string[]): string {
+function allowedText(through: readonly string[]): string {
   return through.length === 0 ? ', which nothing may' : `, which only ${through.join(', ')} may`;
 }

@@ -1,4 +1,4 @@
-/** One import of a source file. `isType` ones vanish when the file is built. */
+/** An import of a source file. Type imports (`isType`) vanish in the build. */
 export interface Import {
   readonly specifier: string;
   readonly isType: boolean;
@@ -20,11 +20,11 @@ export interface Source {
 export function readSource(path: string, text: string): Source {
   const { code, strings, templates } = scan(text);
   const imports: Import[] = [];
-  const quoted = /"(\d+)"/.source; // how `scan` leaves a string behind: its number
+  const stringPlaceholder = /"(\d+)"/.source; // how `scan` leaves a string behind: its number
   const patterns = [
-    new RegExp(`\\b(?:import|export)\\s+(type\\s)?[^;"]*?\\bfrom\\s*${quoted}`, 'g'),
-    new RegExp(`\\bimport\\s*()${quoted}`, 'g'),
-    new RegExp(`\\bimport\\s*\\(\\s*()${quoted}`, 'g'),
+    new RegExp(`\\b(?:import|export)\\s+(type\\s)?[^;"]*?\\bfrom\\s*${stringPlaceholder}`, 'g'),
+    new RegExp(`\\bimport\\s*()${stringPlaceholder}`, 'g'),
+    new RegExp(`\\bimport\\s*\\(\\s*()${stringPlaceholder}`, 'g'),
   ];
   for (const [at, pattern] of patterns.entries()) {
     for (const [, type, number] of code.matchAll(pattern)) {

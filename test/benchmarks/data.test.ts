@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
 import { bgzfBlock, bgzfEnd } from '../../benchmarks/bgzf.js';
-import { infoKeys, lines } from '../../benchmarks/data.js';
-import { markdown, median } from '../../benchmarks/table.js';
+import { infoKeys, vcfLines } from '../../benchmarks/data.js';
+import { markdownTable, median } from '../../benchmarks/table.js';
 
-const text = [...lines(5_000)].join('');
+const text = [...vcfLines(5_000)].join('');
 const records = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 test('writes as many records as asked for, the same each time', () => {
   expect(records).toHaveLength(5_000);
-  expect([...lines(5_000)].join('')).toBe(text);
+  expect([...vcfLines(5_000)].join('')).toBe(text);
 });
 
 test('is sorted by contig and position', () => {
@@ -48,5 +48,5 @@ test('a median is a value that was measured, and a missed limit is shown as one'
   expect(median([3, 1, 2])).toBe(2);
   expect(median([4, 1, 2, 3])).toBe(2);
   const line = { question: 'q', ours: '2 s', peer: '1 s', ratio: 2, limit: 1 };
-  expect(markdown([line])).toContain('| q | 2 s | 1 s | 2.00 | 1 | missed |');
+  expect(markdownTable([line])).toContain('| q | 2 s | 1 s | 2.00 | 1 | missed |');
 });

@@ -7,19 +7,19 @@ import { join } from 'node:path';
 import { until } from '../until.js';
 
 let folder: string;
-let child: ChildProcess;
-let printed: string;
+let serverProcess: ChildProcess;
+let printedText: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'strandlake-logged-'));
-  printed = '';
+  printedText = '';
 });
 afterEach(() => {
-  child.kill('SIGKILL');
+  serverProcess.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
-function serve(logFile: string): void {
+function startServer(logFile: string): void {
   const env = {
     PATH: process.env['PATH'],
     STRANDLAKE_DATA: join(folder, 'data'),
@@ -29,9 +29,12 @@ function serve(logFile: string): void {
     STRANDLAKE_LOG_FILE: logFile,
   };
   const stdio = ['ignore', 'pipe', 'pipe'] as const;
-  child = spawn(process.execPath, ['dist/cli/strandlake.js', 'serve'], { env, stdio: [...stdio] });
-  for (const stream of [child.stdout, child.stderr])
-    stream!.on('data', (text: Buffer) => (printed += text.toString()));
+  serverProcess = spawn(process.execPath, ['dist/cli/strandlake.js', 'serve'], {
+    env,
+    stdio: [...stdio],
+  });
+  for (const stream of [serverProcess.stdout, serverProcess.stderr])
+    stream!.on('data', (text: Buffer) => (printedText += text.toString()));
 }
 
 /** The events in a file, of which every line must be JSON. */
@@ -42,46 +45,49 @@ function eventsIn(file: string): readonly Record<string, unknown>[] {
 
 test('the log of all processes goes to the file, which is opened anew on SIGHUP', async () => {
   const path = join(folder, 'lake.log');
-  serve(path);
-  const [, origin = ''] = await until(() => /ready at (http:\S+)/.exec(printed) ?? undefined);
+  startServer(path);
+  const [, origin = ''] = await until(() => /ready at (http:\S+)/.exec(printedText) ?? undefined);
   const ask = async (): Promise<string> => {
     const answer = await fetch(`${origin}/healthz`, { headers: { connection: 'close' } });
     return String(answer.headers.get('x-request-id'));
   };
-  const logged = (file: string, id: string): Promise<boolean> =>
+  const hasLogged = (file: string, id: string): Promise<boolean> =>
     until(() => eventsIn(file).some(({ request }) => request === id));
-  await logged(path, await ask());
+  await hasLogged(path, await ask());
   expect(eventsIn(path).map(({ event }) => event)).toContain('listening');
 
   const before = `${path}.yesterday`;
   renameSync(path, before);
-  child.kill('SIGHUP');
+  serverProcess.kill('SIGHUP');
   await until(() => existsSync(path));
   const second = await ask();
-  await logged(path, second);
+  await hasLogged(path, second);
   expect(eventsIn(before).some(({ request }) => request === second)).toBe(false);
-  expect(printed).not.toContain('"event"');
+  expect(printedText).not.toContain('"event"');
 
   // A process that dies is noted there, too, by the one that starts it again.
-  const listening = eventsIn(path).length;
-  const stat = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+  const listeningEvents = eventsIn(path).length;
+  const stat = readFileSync(
+    `/proc/${serverProcess.pid}/task/${serverProcess.pid}/children`,
+    'utf8',
+  );
   process.kill(Number(stat.trim().split(' ')[0]), 'SIGKILL');
   await until(() =>
     eventsIn(path)
-      .slice(listening)
+      .slice(listeningEvents)
       .some(({ event }) => event === 'listening'),
   );
   expect(eventsIn(path)).toContainEqual(
     expect.objectContaining({ event: 'output', message: expect.stringContaining('the server ended (signal SIGKILL)') }), // prettier-ignore
   );
-  child.kill('SIGTERM');
-  expect((await once(child, 'close'))[0]).toBe(0);
+  serverProcess.kill('SIGTERM');
+  expect((await once(serverProcess, 'close'))[0]).toBe(0);
 });
 
 test('a folder that is missing is refused before anything is made', async () => {
-  serve(join(folder, 'missing', 'lake.log'));
-  const [code] = (await once(child, 'close')) as [number];
+  startServer(join(folder, 'missing', 'lake.log'));
+  const [code] = (await once(serverProcess, 'close')) as [number];
   expect(code).not.toBe(0);
-  expect(printed).toContain(`--log-file: the folder ${join(folder, 'missing')} does not exist; create it`); // prettier-ignore
-  expect(printed).not.toContain('token');
+  expect(printedText).toContain(`--log-file: the folder ${join(folder, 'missing')} does not exist; create it`); // prettier-ignore
+  expect(printedText).not.toContain('token');
 });

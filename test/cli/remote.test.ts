@@ -14,15 +14,15 @@ let server: TestServer;
 let ann: Client;
 let folder: string;
 let env: Record<string, string>;
-/** What the end of a task waits for. */
-let held: () => Promise<unknown> = async () => undefined;
+/** The promise for which the end of a task waits. */
+let taskGate: () => Promise<unknown> = async () => undefined;
 beforeAll(async () => {
   const startHost = (...[config, entry, events]: Parameters<typeof hostInProcess>): Host =>
     hostInProcess(config, entry, {
       ...events,
       message: (message) => {
         if (message.type !== 'done') events.message(message);
-        else void held().then(() => events.message(message));
+        else void taskGate().then(() => events.message(message));
       },
     });
   server = await startServer({ scheduler: { startHost } });
@@ -50,7 +50,7 @@ async function run(...argv: readonly string[]): Promise<Ran> {
   return { code, lines, notes: terminal.notes.join('\n') };
 }
 
-const local = (name: string): string => join(folder, name);
+const localPath = (name: string): string => join(folder, name);
 
 describe('login', () => {
   test('is asked for by every other command, and refuses a wrong token', async () => {
@@ -75,21 +75,21 @@ describe('login', () => {
     };
     expect(await login('wrong')).toEqual({ code: 1, notes: expect.stringContaining('No user has this email address and password') }); // prettier-ignore
     expect(await login('correct horse battery')).toEqual({ code: 0, notes: expect.stringContaining('as ann@acme.org') }); // prettier-ignore
-    const saved = await readFile(join(folder, 'other/.config/strandlake/login.json'), 'utf8');
-    expect(saved).toMatch(/"token":"[A-Za-z0-9]{30}"/);
+    const savedLogin = await readFile(join(folder, 'other/.config/strandlake/login.json'), 'utf8');
+    expect(savedLogin).toMatch(/"token":"[A-Za-z0-9]{30}"/);
   });
 
   test('saves address and token for their owner alone', async () => {
     const done = await run('login', server.url.replace('http://', ''), '--token', ann.token);
     expect(done).toMatchObject({ code: 0, notes: expect.stringContaining('ann@acme.org') });
-    const saved = await stat(join(folder, '.config', 'strandlake', 'login.json'));
-    expect(saved.mode & 0o777).toBe(0o600);
+    const savedStat = await stat(join(folder, '.config', 'strandlake', 'login.json'));
+    expect(savedStat.mode & 0o777).toBe(0o600);
     expect((await run('ls')).code).toBe(0);
   });
 
   test('a server that is not there is one line', async () => {
-    const none = await run('ls', '--url', 'http://127.0.0.1:1', '--token', ann.token);
-    expect([none.code, none.notes]).toEqual([
+    const failedRun = await run('ls', '--url', 'http://127.0.0.1:1', '--token', ann.token);
+    expect([failedRun.code, failedRun.notes]).toEqual([
       1,
       expect.stringMatching(/^strandlake ls: no server answers at http:\/\/127\.0\.0\.1:1 \(.*\)$/),
     ]);
@@ -99,15 +99,17 @@ describe('login', () => {
 describe('files', () => {
   test('go up into folders that are created, come down unchanged, and are listed', async () => {
     const bytes = Buffer.from('ACGT\n'.repeat(1_000));
-    await writeFile(local('a.txt'), bytes);
-    const up = await run('cp', local('a.txt'), 'Lab:/runs/one/');
+    await writeFile(localPath('a.txt'), bytes);
+    const up = await run('cp', localPath('a.txt'), 'Lab:/runs/one/');
     expect(up.lines).toMatchObject([
       { type: 'file', size: 5_000, path: 'acme:Lab:/runs/one/a.txt' },
     ]);
-    expect((await run('cp', local('a.txt'), 'Lab:/runs/b.txt')).lines).toMatchObject([
+    expect((await run('cp', localPath('a.txt'), 'Lab:/runs/b.txt')).lines).toMatchObject([
       { path: 'acme:Lab:/runs/b.txt' },
     ]);
-    expect((await run('cp', local('a.txt'), '~/mine.txt')).lines).toMatchObject([{ size: 5_000 }]);
+    expect((await run('cp', localPath('a.txt'), '~/mine.txt')).lines).toMatchObject([
+      { size: 5_000 },
+    ]);
     expect((await run('ls', 'Lab:/runs')).lines).toMatchObject([
       { type: 'file', path: 'acme:Lab:/runs/b.txt', size: 5_000 },
       { type: 'folder', path: 'acme:Lab:/runs/one' },
@@ -115,10 +117,10 @@ describe('files', () => {
     expect((await run('ls')).lines).toContainEqual(
       expect.objectContaining({ path: 'acme:Lab:/', type: 'general' }),
     );
-    expect((await run('cp', 'Lab:/runs/one/a.txt', local('down.txt'))).code).toBe(0);
-    expect(await readFile(local('down.txt'))).toEqual(bytes);
+    expect((await run('cp', 'Lab:/runs/one/a.txt', localPath('down.txt'))).code).toBe(0);
+    expect(await readFile(localPath('down.txt'))).toEqual(bytes);
     expect((await run('cp', '~/mine.txt', folder)).code).toBe(0);
-    expect(await readFile(local('mine.txt'))).toEqual(bytes);
+    expect(await readFile(localPath('mine.txt'))).toEqual(bytes);
   });
 
   test.each([
@@ -140,20 +142,20 @@ describe('datasets', () => {
     `gene,n\n${Array.from({ length: 300 }, (_, i) => `G${i % 3},${from + i}`).join('\n')}\n`;
 
   test('are imported, queried and exported', async () => {
-    await writeFile(local('one.csv'), csv(0));
-    await writeFile(local('two.csv'), csv(300));
-    const files = [local('one.csv'), local('two.csv')];
-    const imported = await run('import', ...files, '--into', 'Lab:/cohort/all');
-    expect(imported.lines).toMatchObject([
+    await writeFile(localPath('one.csv'), csv(0));
+    await writeFile(localPath('two.csv'), csv(300));
+    const files = [localPath('one.csv'), localPath('two.csv')];
+    const importRun = await run('import', ...files, '--into', 'Lab:/cohort/all');
+    expect(importRun.lines).toMatchObject([
       { dataset: 'acme:Lab:/cohort/all', records: 300 },
       { dataset: 'acme:Lab:/cohort/all', records: 300 },
     ]);
-    const each = await run('import', ...files, '--into', 'Lab:/each/');
-    expect(each.lines.map(({ dataset }) => dataset)).toEqual([
+    const importEach = await run('import', ...files, '--into', 'Lab:/each/');
+    expect(importEach.lines.map(({ dataset }) => dataset)).toEqual([
       'acme:Lab:/each/one',
       'acme:Lab:/each/two',
     ]);
-    const [{ dataset_id: id } = {}] = imported.lines;
+    const [{ dataset_id: id } = {}] = importRun.lines;
     const all = await run('query', 'Lab:/cohort/all', '--fields', 'n', '--limit', '100000');
     expect(all.lines.map(({ n }) => n)).toEqual(Array.from({ length: 600 }, (_, i) => i));
     const conditions = ['--filters', '[["n__gte",10]]', '--query', 'gene:G1', '--limit', '2'];
@@ -161,9 +163,9 @@ describe('datasets', () => {
       { gene: 'G1', n: 10 },
       { gene: 'G1', n: 13 },
     ]);
-    const out = local('out.csv');
-    const some = ['--filters', '[["n__lt",2]]', '--fields', 'gene,n', '--out', out];
-    expect(await run('export', 'Lab:/cohort/all', ...some)).toMatchObject({
+    const out = localPath('out.csv');
+    const someOptions = ['--filters', '[["n__lt",2]]', '--fields', 'gene,n', '--out', out];
+    expect(await run('export', 'Lab:/cohort/all', ...someOptions)).toMatchObject({
       notes: '',
       lines: [{ file: out, records: 2 }],
     });
@@ -181,9 +183,15 @@ describe('datasets', () => {
   });
 
   test('a file that cannot be imported is named, and the others are imported', async () => {
-    await writeFile(local('bad.vcf'), 'no header\n');
-    await writeFile(local('good.csv'), csv(0));
-    const ran = await run('import', local('bad.vcf'), local('good.csv'), '--into', 'Lab:/mixed/');
+    await writeFile(localPath('bad.vcf'), 'no header\n');
+    await writeFile(localPath('good.csv'), csv(0));
+    const ran = await run(
+      'import',
+      localPath('bad.vcf'),
+      localPath('good.csv'),
+      '--into',
+      'Lab:/mixed/',
+    );
     expect(ran.code).toBe(1);
     expect(ran.notes).toMatch(/bad\.vcf was not imported: /);
     expect(ran.lines).toMatchObject([{ dataset: 'acme:Lab:/mixed/good', records: 300 }]);
@@ -219,7 +227,7 @@ describe('what is shown', () => {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  const into = 'Lab:/shown/';
+  const showFolder = 'Lab:/shown/';
 
   test.each([
     ['a program', false, false],
@@ -228,7 +236,7 @@ describe('what is shown', () => {
     ['a person, while a program reads the progress', true, false],
   ])('to %s', async (reader, resultsAreSeen, progressIsSeen) => {
     const name = `${resultsAreSeen}-${progressIsSeen}`;
-    const file = local(`${name}.csv`);
+    const file = localPath(`${name}.csv`);
     await writeFile(file, `n\n${Array.from({ length: 2_000 }, (_, i) => i).join('\n')}\n`);
     const streams = (): [Sink, Sink] => [new Sink(resultsAreSeen), new Sink(progressIsSeen)];
     const events = (notes: Sink): readonly unknown[] => [
@@ -238,14 +246,14 @@ describe('what is shown', () => {
     const [imported, importing] = streams();
     // The import ends only after its progress was shown.
     const isShown = (): boolean => /\[#+\] +100 %  2,000 records|"percent":100,"records":2000/.test(importing.text); // prettier-ignore
-    held = () => until(isShown);
-    await runOn(imported, importing, 'import', file, '--into', into);
-    held = async () => undefined;
+    taskGate = () => until(isShown);
+    await runOn(imported, importing, 'import', file, '--into', showFolder);
+    taskGate = async () => undefined;
     const [exported, exporting] = streams();
-    held = () => until(() => exporting.text.includes('exporting'));
-    const target = ['--out', local(`${name}.out.csv`)];
-    await runOn(exported, exporting, 'export', `${into}${name}`, ...target);
-    held = async () => undefined;
+    taskGate = () => until(() => exporting.text.includes('exporting'));
+    const target = ['--out', localPath(`${name}.out.csv`)];
+    await runOn(exported, exporting, 'export', `${showFolder}${name}`, ...target);
+    taskGate = async () => undefined;
     const [copied, copying] = streams();
     await runOn(copied, copying, 'cp', file, `Lab:/copied/${name}/`);
     const [listed, listing] = streams();
@@ -288,7 +296,7 @@ describe('what is shown', () => {
 });
 
 describe('users', () => {
-  const listed = (email: string, state: string): unknown =>
+  const listedUser = (email: string, state: string): unknown =>
     expect.objectContaining({ email, role: 'member', account: 'acme', state });
 
   test('are listed and removed in the data folder, owners excepted', async () => {
@@ -296,12 +304,12 @@ describe('users', () => {
     const ben = await server.user('ben');
     await server.user('eve', { domain: 'other' });
     const before = await run('user', 'list', ...data);
-    expect(before.lines).toContainEqual(listed('ben@acme.org', 'active'));
+    expect(before.lines).toContainEqual(listedUser('ben@acme.org', 'active'));
     expect(before.lines.map(({ account }) => account)).toContain('other');
     expect((await run('user', 'remove', 'ben@acme.org', ...data)).code).toBe(0);
     expect((await ben.get('/v1/user')).status).toBe(401);
     expect((await run('user', 'list', ...data)).lines).toContainEqual(
-      listed('ben@acme.org', 'removed'),
+      listedUser('ben@acme.org', 'removed'),
     );
     expect(await run('user', 'remove', 'owner@acme.org', ...data)).toMatchObject({
       code: 1,
@@ -315,13 +323,13 @@ describe('users', () => {
     await server.user('eli', { domain: 'other' });
     // The saved login is a member's: it is used, and refused.
     for (const argv of [['list'], ['remove', 'cal@acme.org']]) {
-      const refused = await run('user', ...argv);
-      expect([refused.code, refused.lines]).toEqual([1, []]);
-      expect(refused.notes).toContain('403 Only an administrator of the account may do this.');
+      const refusedRun = await run('user', ...argv);
+      expect([refusedRun.code, refusedRun.lines]).toEqual([1, []]);
+      expect(refusedRun.notes).toContain('403 Only an administrator of the account may do this.');
     }
     const asAdmin = ['--url', server.url, '--token', admin.token];
     const { lines } = await run('user', 'list', ...asAdmin);
-    expect(lines).toContainEqual(listed('cal@acme.org', 'active'));
+    expect(lines).toContainEqual(listedUser('cal@acme.org', 'active'));
     expect(new Set(lines.map(({ account }) => account))).toEqual(new Set(['acme']));
     expect(await run('user', 'remove', 'CAL@acme.org', ...asAdmin)).toMatchObject({
       code: 0,
@@ -329,11 +337,11 @@ describe('users', () => {
     });
     expect((await cal.get('/v1/user')).status).toBe(401);
     expect((await run('user', 'list', ...asAdmin)).lines).toContainEqual(
-      listed('cal@acme.org', 'removed'),
+      listedUser('cal@acme.org', 'removed'),
     );
     for (const email of ['cal@acme.org', 'eli@other.org', 'nobody@acme.org']) {
-      const none = await run('user', 'remove', email, ...asAdmin);
-      expect([none.code, none.notes]).toEqual([1, `strandlake user remove: there is no user ${email}`]); // prettier-ignore
+      const failedRun = await run('user', 'remove', email, ...asAdmin);
+      expect([failedRun.code, failedRun.notes]).toEqual([1, `strandlake user remove: there is no user ${email}`]); // prettier-ignore
     }
   });
 
@@ -344,7 +352,7 @@ describe('users', () => {
   });
 
   test('of a server and of a data folder at once are a wrong command line', async () => {
-    const both = await run('user', 'list', '--url', server.url, '--data', server.data.root);
-    expect([both.code, both.notes]).toEqual([2, expect.stringContaining('not both')]);
+    const refusedRun = await run('user', 'list', '--url', server.url, '--data', server.data.root);
+    expect([refusedRun.code, refusedRun.notes]).toEqual([2, expect.stringContaining('not both')]);
   });
 });

@@ -17,7 +17,7 @@ interface Answer {
 }
 
 /** A server started by the command line, and its output. */
-interface Served {
+interface ServedProcess {
   readonly child: ChildProcess;
   readonly printed: () => string;
   /** Resolves with the match of a pattern in the output as soon as it is there. */
@@ -26,13 +26,13 @@ interface Served {
 }
 
 let folder: string;
-const running = new Set<ChildProcess>();
+const runningServers = new Set<ChildProcess>();
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'strandlake-serve-'));
 });
 afterEach(() => {
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of runningServers) child.kill('SIGKILL');
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -40,7 +40,7 @@ describe('serve', () => {
   const vcf = '##fileformat=VCFv4.3\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
 
   test('the first start prints a token, imports the example and prints three working requests', async () => {
-    const first = serve('example', []);
+    const first = startServer('example', []);
     const [, origin = ''] = await first.until(/ready at (http:\S+)/);
     const [, token = ''] = await first.until(/shown this once: ([A-Za-z0-9]{30})\n/);
     await first.until(/local:examples:\/clinvar: 69,302 records imported\n/);
@@ -66,7 +66,7 @@ describe('serve', () => {
     expect(answers[2]).toMatchObject({ class_name: 'DatasetExport', format: 'csv' });
     expect(await first.stop()).toBe(0);
 
-    const second = serve('example', []);
+    const second = startServer('example', []);
     await second.until(/To create a token: npm run strandlake -- token add owner@localhost\n/);
     const [, again = ''] = await second.until(/ready at (http:\S+)/);
     const user = await fetch(`${again}/v1/user`, { headers: { authorization: `Token ${token}` } });
@@ -83,41 +83,41 @@ describe('serve', () => {
     writeFileSync(good, `${vcf}1\t100\t.\tA\tC,G\t.\tPASS\tX=1\n`);
     writeFileSync(bad, `${vcf}1\tnowhere\t.\tA\tC\t.\tPASS\t.\n`);
     const missing = join(folder, 'missing.vcf');
-    const first = serve('files', [bad, missing, good], { STRANDLAKE_EXAMPLES: 'off' });
+    const first = startServer('files', [bad, missing, good], { STRANDLAKE_EXAMPLES: 'off' });
     await first.until(/bad\.vcf was not imported: .*bad\.vcf, line 3.*nowhere/);
     await first.until(/missing\.vcf was not imported: .*is missing/);
     await first.until(/local:user-1:\/good: 2 records imported/);
     expect(await first.stop()).toBe(0);
-    const second = serve('files', [good], { STRANDLAKE_EXAMPLES: 'off' });
+    const second = startServer('files', [good], { STRANDLAKE_EXAMPLES: 'off' });
     await second.until(/local:user-1:\/good was imported before \(2 records\)/);
     expect(await second.stop()).toBe(0);
   });
 
   test('the next start continues an interrupted import of the example', async () => {
-    const first = serve('killed', []);
+    const first = startServer('killed', []);
     await first.until(/clinvar_grch38_2026_69k\.vcf\.gz/);
     await first.stop('SIGKILL');
-    const second = serve('killed', []);
+    const second = startServer('killed', []);
     await second.until(/local:examples:\/clinvar: 69,302 records imported/);
     expect(await second.stop()).toBe(0);
   });
 
   test('exits with the reason if the port is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as { port: number };
-    const server = serve('taken', [], { STRANDLAKE_PORT: String(port) });
+    const otherListener = createServer().listen(0, '127.0.0.1');
+    await once(otherListener, 'listening');
+    const { port } = otherListener.address() as { port: number };
+    const server = startServer('taken', [], { STRANDLAKE_PORT: String(port) });
     const [code] = (await once(server.child, 'close')) as [number | null];
     expect(code).not.toBe(0);
     const line = `^strandlake serve: port ${port} of 127\\.0\\.0\\.1 is in use; .*--port$`;
     expect(server.printed().trim()).toMatch(new RegExp(line));
-    other.close();
+    otherListener.close();
   });
 
   test('a second server on the same data exits with the reason', async () => {
-    const first = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
+    const first = startServer('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
     await first.until(/ready at/);
-    const second = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
+    const second = startServer('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
     const [code] = (await once(second.child, 'close')) as [number | null];
     expect(code).not.toBe(0);
     expect(second.printed().trim()).toMatch(
@@ -125,10 +125,12 @@ describe('serve', () => {
     );
     const file = join(folder, 'beside.vcf');
     writeFileSync(file, `${vcf}1\t100\t.\tA\tC\t.\tPASS\tX=1\n`);
-    const third = serve('twice', [file, join(folder, 'missing.vcf')]);
-    expect(await once(third.child, 'close')).toEqual([1, null]);
-    expect(third.printed()).toMatch(/\/beside: 1 records imported\n/);
-    expect(third.printed()).toMatch(/missing\.vcf was not imported: .*missing\.vcf is missing/);
+    const thirdServer = startServer('twice', [file, join(folder, 'missing.vcf')]);
+    expect(await once(thirdServer.child, 'close')).toEqual([1, null]);
+    expect(thirdServer.printed()).toMatch(/\/beside: 1 records imported\n/);
+    expect(thirdServer.printed()).toMatch(
+      /missing\.vcf was not imported: .*missing\.vcf is missing/,
+    );
     expect(await first.stop('SIGINT')).toBe(0);
   });
 });
@@ -153,12 +155,16 @@ describe('npm start', () => {
       const [, token = ''] = await npm.until(/shown this once: ([A-Za-z0-9]{30})\n/);
       const authorization = `Bearer ${token}`;
       const post = async (path: string, body: object): Promise<string> => {
-        const sent = { method: 'POST', headers: { authorization }, body: JSON.stringify(body) };
-        return (await fetch(origin + path, sent)).text();
+        const requestOptions = {
+          method: 'POST',
+          headers: { authorization },
+          body: JSON.stringify(body),
+        };
+        return (await fetch(origin + path, requestOptions)).text();
       };
       const object = { vault_id: 1, object_type: 'file', filename: 'slow', size: 1_000 };
-      const created = JSON.parse(await post('/v2/objects', object)) as { upload_url: string };
-      const stuck = request(created.upload_url, {
+      const createdObject = JSON.parse(await post('/v2/objects', object)) as { upload_url: string };
+      const stuck = request(createdObject.upload_url, {
         method: 'PUT',
         headers: { 'content-length': 1_000 },
       });
@@ -171,10 +177,10 @@ describe('npm start', () => {
         limit: 0,
         facets,
       }));
-      let answered = 0;
+      let answeredCount = 0;
       const batches = [1, 2].map(() =>
         post('/v2/batch_query', { queries }).then(
-          (text) => (answered += text.includes('"variant"') ? 1 : 0),
+          (text) => (answeredCount += text.includes('"variant"') ? 1 : 0),
           () => undefined, // the connection was closed
         ),
       );
@@ -192,7 +198,7 @@ describe('npm start', () => {
       await until(() => processesOf(npm.child.pid!, join(folder, name)).length === 0);
       expect(performance.now() - askedAt).toBeLessThan(limitMs);
       await Promise.all(batches);
-      expect(answered).toBe(0); // they were running
+      expect(answeredCount).toBe(0); // they were running
       expect(npm.printed()).not.toMatch(/large: [\d,]+ records imported/); // and so was the import
       stuck.destroy();
     },
@@ -206,15 +212,19 @@ function processesOf(root: number, dataFolder: string): readonly number[] {
       .trim()
       .split('\n');
   const parents = list('pid=,ppid=').map((line) => line.trim().split(/ +/).map(Number));
-  const below = (pid: number): number[] =>
-    parents.flatMap(([child = 0, parent]) => (parent === pid ? [child, ...below(child)] : []));
-  const marked = list('pid=,command=')
+  const pidsBelow = (pid: number): number[] =>
+    parents.flatMap(([child = 0, parent]) => (parent === pid ? [child, ...pidsBelow(child)] : []));
+  const markedPids = list('pid=,command=')
     .filter((line) => line.includes(`STRANDLAKE_DATA=${dataFolder}`))
     .map((line) => Number.parseInt(line, 10));
-  return [...new Set([...below(root), ...marked])];
+  return [...new Set([...pidsBelow(root), ...markedPids])];
 }
 
-function serve(name: string, files: readonly string[], env: Record<string, string> = {}): Served {
+function startServer(
+  name: string,
+  files: readonly string[],
+  env: Record<string, string> = {},
+): ServedProcess {
   return serveCommand(name, ['serve', ...files], env);
 }
 
@@ -222,7 +232,7 @@ function serveCommand(
   name: string,
   args: readonly string[],
   env: Record<string, string> = {},
-): Served {
+): ServedProcess {
   return run(process.execPath, ['dist/cli/strandlake.js', ...args], name, env);
 }
 
@@ -231,7 +241,7 @@ function run(
   args: readonly string[],
   name: string,
   env: Record<string, string>,
-): Served {
+): ServedProcess {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -242,18 +252,18 @@ function run(
       ...env,
     },
   });
-  running.add(child);
+  runningServers.add(child);
   let text = '';
-  let changed = (): void => undefined;
+  let onChange = (): void => undefined;
   const add = (part: string): void => {
     text += part;
-    changed();
+    onChange();
   };
   child.stdout.setEncoding('utf8').on('data', add);
   child.stderr.setEncoding('utf8').on('data', add);
-  const closed = once(child, 'close').then(([code]) => {
-    running.delete(child);
-    changed();
+  const closedWith = once(child, 'close').then(([code]) => {
+    runningServers.delete(child);
+    onChange();
     return code as number | null;
   });
   return {
@@ -263,13 +273,13 @@ function run(
       for (;;) {
         const found = pattern.exec(text);
         if (found) return found;
-        if (!running.has(child)) throw new Error(`ended without ${pattern}:\n${text}`);
-        await new Promise<void>((resolve) => (changed = resolve));
+        if (!runningServers.has(child)) throw new Error(`ended without ${pattern}:\n${text}`);
+        await new Promise<void>((resolve) => (onChange = resolve));
       }
     },
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
-      return closed;
+      return closedWith;
     },
   };
 }

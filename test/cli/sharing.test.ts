@@ -28,9 +28,9 @@ async function run(
 const status = async (): Promise<number> => (await ben.get(`/v2/vaults/${vaultId}`)).status;
 
 test('vaults are shared with users and groups, and unshared', async () => {
-  const of = (kind: string, holder: string, permission: string): string =>
+  const permissionRow = (kind: string, holder: string, permission: string): string =>
     JSON.stringify({ kind, holder, permission });
-  const user = of('user', 'ben@acme.org', 'read');
+  const user = permissionRow('user', 'ben@acme.org', 'read');
   expect(await run('vault', 'share', 'acme:lab', 'BEN@acme.org', 'read')).toEqual([0, [user], '']);
   expect(await status()).toBe(200);
   expect((await run('vault', 'unshare', 'Lab', 'Ben@acme.org'))[0]).toBe(0);
@@ -38,7 +38,7 @@ test('vaults are shared with users and groups, and unshared', async () => {
 
   expect((await run('group', 'create', 'Cardiology'))[0]).toBe(0);
   expect((await run('group', 'add', 'cardiology', 'ben@acme.org'))[0]).toBe(0);
-  const group = of('group', 'Cardiology', 'write');
+  const group = permissionRow('group', 'Cardiology', 'write');
   expect(await run('vault', 'share', 'Lab', 'cardiology', 'write')).toEqual([0, [group], '']);
   expect(await run('vault', 'permissions', 'Lab:/')).toEqual([0, [group], '']);
   expect(await status()).toBe(200);
@@ -74,8 +74,8 @@ test.each([
 
 test('a vault is given to another user', async () => {
   const id = idOf(await admin.post('/v2/vaults', { name: 'Given' }));
-  const told = await run('vault', 'transfer', 'acme:given', 'BEN@acme.org');
-  expect(told).toEqual([0, [], 'BEN@acme.org owns acme:given now.']);
+  const transferRun = await run('vault', 'transfer', 'acme:given', 'BEN@acme.org');
+  expect(transferRun).toEqual([0, [], 'BEN@acme.org owns acme:given now.']);
   expect((await ben.get(`/v2/vaults/${id}`)).json['user_id']).toBe(ben.user.id);
 });
 

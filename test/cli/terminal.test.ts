@@ -36,11 +36,13 @@ describe('progress', () => {
   });
 
   test('the line has a bar if the total is known', () => {
-    const shown = { title: 'a.vcf', records: 26_334, perSecond: 61_200.4 };
-    expect(progressLine({ ...shown, percent: 37.9 })).toBe(
+    const progressShown = { title: 'a.vcf', records: 26_334, perSecond: 61_200.4 };
+    expect(progressLine({ ...progressShown, percent: 37.9 })).toBe(
       'a.vcf  [#########---------------]   37 %  26,334 records  61,200/s',
     );
-    expect(progressLine({ ...shown, percent: null })).toBe('a.vcf  26,334 records  61,200/s');
+    expect(progressLine({ ...progressShown, percent: null })).toBe(
+      'a.vcf  26,334 records  61,200/s',
+    );
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withData } from '../../cli/data.js';
-import { prepare, createWorkToken } from '../../cli/first-start.js';
+import { prepareFirstStart, createWorkToken } from '../../cli/first-start.js';
 import { main } from '../../cli/main.js';
 import { isPassword } from '../../engine/catalog/passwords.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
@@ -21,39 +21,47 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the first start', () => {
   test('creates an owner, a personal vault, a token and the vault of the example, once', async () => {
-    const first = await withData(config.data, (data) => prepare(data, config));
+    const first = await withData(config.data, (data) => prepareFirstStart(data, config));
     expect(first.firstSecret).toMatch(/^[A-Za-z0-9]{30}$/);
     expect(first.user.role).toBe('primary_owner');
     expect(first.personalVault).toMatchObject({ vaultType: 'user', userId: first.user.id });
     expect(first.exampleVault?.name).toBe('examples');
-    const second = await withData(config.data, (data) => prepare(data, config));
+    const second = await withData(config.data, (data) => prepareFirstStart(data, config));
     expect(second).toEqual({ ...first, firstSecret: null });
     expect(await authenticates(first.firstSecret)).toBe(true);
   });
 
   test('uses the chosen token, and skips the example if it is switched off', async () => {
     const token = 'chosen-by-the-operator-1234567';
-    const own = { ...config, token, examples: false };
-    const { firstSecret, exampleVault } = await withData(config.data, (data) => prepare(data, own));
+    const ownConfig = { ...config, token, examples: false };
+    const { firstSecret, exampleVault } = await withData(config.data, (data) =>
+      prepareFirstStart(data, ownConfig),
+    );
     expect(firstSecret).toBe(token);
     expect(exampleVault).toBeNull();
-    const later = await withData(config.data, (data) => prepare(data, config));
-    expect(later.exampleVault).toBeNull();
+    const secondStart = await withData(config.data, (data) => prepareFirstStart(data, config));
+    expect(secondStart.exampleVault).toBeNull();
   });
 
   test('does not repeat an example that was imported or whose vault was deleted', async () => {
-    const { exampleVault } = await withData(config.data, (data) => prepare(data, config));
+    const { exampleVault } = await withData(config.data, (data) => prepareFirstStart(data, config));
     const id = exampleVault?.id ?? 0;
     await withData(config.data, ({ catalog }) =>
       catalog.vaults.update(id, { metadata: { example: 'imported' } }),
     );
-    expect((await withData(config.data, (data) => prepare(data, config))).exampleVault).toBeNull();
+    expect(
+      (await withData(config.data, (data) => prepareFirstStart(data, config))).exampleVault,
+    ).toBeNull();
     await withData(config.data, ({ catalog }) => catalog.vaults.delete(id));
-    expect((await withData(config.data, (data) => prepare(data, config))).exampleVault).toBeNull();
+    expect(
+      (await withData(config.data, (data) => prepareFirstStart(data, config))).exampleVault,
+    ).toBeNull();
   });
 
   test('leaves no secret in the data folder', async () => {
-    const { firstSecret, user } = await withData(config.data, (data) => prepare(data, config));
+    const { firstSecret, user } = await withData(config.data, (data) =>
+      prepareFirstStart(data, config),
+    );
     const work = await withData(config.data, (data) => createWorkToken(data, user));
     for (const name of readdirSync(config.data, { recursive: true, encoding: 'utf8' })) {
       if (!/catalog|key/.test(name) || name === 'keys') continue;
@@ -68,7 +76,7 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   let stop: () => Promise<void>;
 
   beforeEach(async () => {
-    await withData(config.data, (data) => prepare(data, config));
+    await withData(config.data, (data) => prepareFirstStart(data, config));
     // A running server holds the catalogue open, with the lock that excludes a second server.
     const server =
       state === 'running' ? await openCatalog(join(config.data, 'catalog.sqlite')) : null;
@@ -133,8 +141,8 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
       const hash = await catalog.passwords.get(user!.id);
       expect(await isPassword('correct horse battery', hash)).toBe(true);
     });
-    const short = await run('user password ann@example.org', 1, 'short');
-    expect(short.notes.join()).toContain('15 to 256 characters');
+    const shortRun = await run('user password ann@example.org', 1, 'short');
+    expect(shortRun.notes.join()).toContain('15 to 256 characters');
     const unknown = await run('user password eve@example.org', 1, 'correct horse battery');
     expect(unknown.notes.join()).toContain('no user eve@');
   });

@@ -71,12 +71,12 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   ],
   [
     'a torn log entry',
-    () => cut(() => logEntry()),
+    () => truncateHalf(() => logEntry()),
     /^datasets\/\d+\/_delta_log: .*00000000000000000000\.json/,
   ],
   [
     'a segment that no version names',
-    async () => stray('datasets', `${fixture.datasetId}`, 'abc-0123456789ab-00000.parquet'),
+    async () => addStrayFiles('datasets', `${fixture.datasetId}`, 'abc-0123456789ab-00000.parquet'),
     /abc-0123456789ab-00000\.parquet: is named by no version$/,
   ],
   [
@@ -99,13 +99,17 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   ],
   [
     'an old file in exports',
-    () => stray('exports', '7.csv'),
+    () => addStrayFiles('exports', '7.csv'),
     /^exports\/7\.csv: is not referenced$/,
   ],
-  ['an old file in objects', () => stray('objects', '7-1'), /^objects\/7-1: is not referenced$/],
+  [
+    'an old file in objects',
+    () => addStrayFiles('objects', '7-1'),
+    /^objects\/7-1: is not referenced$/,
+  ],
   [
     'an old scratch file',
-    () => stray('scratch', 'upload-7'),
+    () => addStrayFiles('scratch', 'upload-7'),
     /^scratch\/upload-7: is not referenced$/,
   ],
   [
@@ -152,7 +156,7 @@ async function flip(path: () => Promise<string> | string): Promise<void> {
   await writeFile(file, bytes);
 }
 
-async function cut(path: () => string): Promise<void> {
+async function truncateHalf(path: () => string): Promise<void> {
   await writeFile(path(), (await readFile(path())).subarray(0, 50));
 }
 
@@ -166,7 +170,7 @@ function logEntry(): string {
   );
 }
 
-async function stray(...names: string[]): Promise<void> {
+async function addStrayFiles(...names: string[]): Promise<void> {
   const path = join(root, ...names);
   await writeFile(path, 'x');
   await makeOld(path);

@@ -8,8 +8,8 @@ const { ann, newDataset, server } = await startLab({ scheduler: { quietMs: 30 } 
 
 type Mode = 'append' | 'overwrite' | 'upsert' | 'delete';
 
-/** One state of a record of the model. */
-interface State {
+/** A state of a record in the model. */
+interface ModelRecordState {
   readonly n: number;
   readonly v: number;
   readonly place: number;
@@ -30,12 +30,12 @@ interface Commit {
   readonly records_total: number;
 }
 
-/** What the commits of a dataset make of its records, one after the other. */
+/** A model of a dataset's records, to which commits are applied one after the other. */
 class Model {
-  #states: State[] = [];
+  #states: ModelRecordState[] = [];
   #places = 0;
 
-  get live(): readonly State[] {
+  get live(): readonly ModelRecordState[] {
     return this.#states
       .filter((one) => one.deletedBy === undefined && !one.isGone)
       .sort((a, b) => a.place - b.place);
@@ -67,44 +67,46 @@ class Model {
 
 test(`C5, C6: what many clients change at once is what the commits say, one after the other (STRANDLAKE_SEED=${seed})`, async () => {
   const next = random(seed);
-  const below = (most: number): number => Math.floor(next() * most);
+  const belowMost = (most: number): number => Math.floor(next() * most);
   const datasetId = await newDataset();
   const changes = new Map<number, Change>();
-  const known: number[] = [];
-  let made = 0;
+  const knownNumbers: number[] = [];
+  let madeCount = 0;
   const client = async (): Promise<void> => {
     for (let step = 0; step < 8; step++) {
-      const what = next();
-      if (what < 0.25 && known.length > 0) {
-        const commit = known[below(known.length)]!;
+      const changeDraw = next();
+      if (changeDraw < 0.25 && knownNumbers.length > 0) {
+        const commit = knownNumbers[belowMost(knownNumbers.length)]!;
         const { status } = await ann.post(`/v2/dataset_commits/${commit}/rollback`, {});
         expect([201, 400]).toContain(status);
         continue;
       }
-      const mode = (['append', 'upsert', 'overwrite', 'delete'] as const)[below(4)]!;
-      const numbers = [...new Set(Array.from({ length: 1 + below(6) }, () => below(25)))];
-      const records = numbers.map((n) => ({ n, v: made++ }));
+      const mode = (['append', 'upsert', 'overwrite', 'delete'] as const)[belowMost(4)]!;
+      const numbers = [...new Set(Array.from({ length: 1 + belowMost(6) }, () => belowMost(25)))];
+      const records = numbers.map((n) => ({ n, v: madeCount++ }));
       const key = mode === 'append' ? {} : { commit_mode: mode, id_fields: ['n'] };
       const body = { dataset_id: datasetId, records, ...key };
       const { json } = await ann.post('/v2/dataset_imports', body);
       const [commit] = json['dataset_commits'] as { readonly id: number }[];
-      // Before the first record there is no field by which others could be found.
+      // Before the first record, there is no field by which others could be found.
       if (json['status'] === 'failed')
         expect(json['error_message']).toMatch(/^id_fields: no record has a field/); // prettier-ignore
       else changes.set(commit!.id, { mode, records });
-      if (commit !== undefined) known.push(commit.id);
+      if (commit !== undefined) knownNumbers.push(commit.id);
     }
   };
   await Promise.all(Array.from({ length: 8 }, client));
   const answer = await ann.get(`/v2/datasets/${datasetId}/commits?limit=1000`);
-  const listed = new Map((listOf(answer) as unknown as Commit[]).map((one) => [one.id, one]));
+  const listedCommits = new Map(
+    (listOf(answer) as unknown as Commit[]).map((one) => [one.id, one]),
+  );
   const commits: Commit[] = [];
   // Commits have their ids from before they wait for each other.
   for await (const { info } of server.store.history(datasetId, 0)) {
     const id = (info['publication'] as { readonly commitId: number } | undefined)?.commitId;
-    if (id !== undefined) commits.push(listed.get(id)!);
+    if (id !== undefined) commits.push(listedCommits.get(id)!);
   }
-  expect(commits.length).toBe(listed.size);
+  expect(commits.length).toBe(listedCommits.size);
   expect(commits.filter(({ mode }) => mode !== 'rollback').length).toBe(changes.size);
   const model = new Model();
   for (const { id, mode, parent_commit_id: parent, records_total: total } of commits) {
@@ -112,10 +114,10 @@ test(`C5, C6: what many clients change at once is what the commits say, one afte
     else model.apply(changes.get(id)!, id);
     expect([id, mode, total]).toEqual([id, mode, model.live.length]);
   }
-  const wanted = model.live.map(({ n, v }) => [n, v]);
+  const expectedRows = model.live.map(({ n, v }) => [n, v]);
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000 });
   const found = (json['results'] as { n: number; v: number }[]).map(({ n, v }) => [n, v]);
-  expect(found).toEqual(wanted);
+  expect(found).toEqual(expectedRows);
   await server.scheduler.compacted();
   const verified = await ann.post(`/v2/datasets/${datasetId}/verify`);
   expect(verified.json['differences']).toEqual([]);

@@ -2,7 +2,7 @@ import { openStore } from '../../engine/store/open.js';
 import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 
-/** All that section 12 of the threats asks of the files of a server that does nothing at the moment. */
+/** All checks of section 12 of the threats on the files of an idle server. */
 export async function differences({ catalog, data }: TestServer): Promise<readonly string[]> {
   const now = Date.now();
   const store = openStore(data); // one that remembers nothing

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../engine/core/faultpoint.js';
 import { Reconciliation } from '../../scheduler/queue/reconcile.js';
 import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/sweep.js';
 import {
@@ -53,39 +53,43 @@ const stride = 1;
 const newFile = (filename: string): Promise<Answer> =>
   ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
 
-const faults: readonly Omit<Fault, 'nth'>[] = [
+const faults: readonly Omit<FileFault, 'nth'>[] = [
   { code: 'ENOSPC' },
   { code: 'EIO' },
   { code: 'EMFILE' },
   { code: 'SHORT' },
   { code: 'EIO', operations: ['flush'] }, // R6
 ];
-const nameOf = ({ code, operations }: Omit<Fault, 'nth'>): string =>
+const nameOf = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
   operations === undefined ? code : `${code} at ${operations.join()}`;
 
-/** What a failed task says: the cause, never more than the last names of a path. */
+/** The message of a failed task: the cause, never more than the last names of a path. */
 const reason = /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 
 /** Repeats an operation with the fault at a later step each time, until the operation has fewer steps. */
 async function atEveryStep(
-  fault: Omit<Fault, 'nth'>,
+  fault: Omit<FileFault, 'nth'>,
   operation: (where: string) => Promise<'done' | 'failed'>,
 ): Promise<{ done: number; failed: number }> {
   const ends = { done: 0, failed: 0 };
   for (let nth = 1; ; nth += stride) {
     armFault({ ...fault, nth });
-    const where = `${nameOf(fault)}, step ${nth}`;
-    const end = await operation(where);
-    const hits = faultHits();
+    const caseText = `${nameOf(fault)}, step ${nth}`;
+    const end = await operation(caseText);
+    const hitOperations = faultHits();
     armFault(undefined);
     ends[end] += 1;
     // A task has ended a moment before its scratch folder is gone.
     await until(() => server.scheduler.status().running.length === 0);
-    // What could not be found or removed, the next start removes.
-    if (hits.includes('remove') || hits.includes('list')) await sweepAsAtStart();
-    expect([where, hits, await differences(server)]).toEqual([where, hits, []]);
-    if (hits.length === 0) {
-      expect([where, end]).toEqual([where, 'done']);
+    // Files that could not be found or removed are removed by the next start.
+    if (hitOperations.includes('remove') || hitOperations.includes('list')) await sweepAsAtStart();
+    expect([caseText, hitOperations, await differences(server)]).toEqual([
+      caseText,
+      hitOperations,
+      [],
+    ]);
+    if (hitOperations.length === 0) {
+      expect([caseText, end]).toEqual([caseText, 'done']);
       return ends;
     }
   }
@@ -105,17 +109,17 @@ async function countOf(datasetId: number): Promise<unknown> {
 }
 
 test('R5: a disk that stays full refuses what needs space; reads, cancels and deletions go on, and so does all else later', async () => {
-  const make = (name: string): Promise<Answer> =>
+  const newNamedDataset = (name: string): Promise<Answer> =>
     ann.post('/v2/datasets', { vault_id: vaultId, name });
-  const datasetId = idOf(await make('full'));
-  const doomed = idOf(await make('doomed'));
+  const datasetId = idOf(await newNamedDataset('full'));
+  const doomed = idOf(await newNamedDataset('doomed'));
   const records = [{ gene: 'TP53' }];
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   const exported = idOf(
     await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
   );
   await waitFor(ann, `/v2/dataset_exports/${exported}`);
-  // All but the catalogue, which has a reserve.
+  // All operations but those of the catalogue, which has a reserve.
   const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   const job = await ann.post('/v2/dataset_imports', {
@@ -139,29 +143,29 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   expect((await ann.delete(`/v2/datasets/${doomed}`)).status).toBe(200);
   armFault(undefined);
-  const again = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
-  expect(again.json['status']).toBe('completed');
+  const repeatedImport = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  expect(repeatedImport.json['status']).toBe('completed');
   expect(await countOf(datasetId)).toBe(2);
   await sweepAsAtStart();
   expect(await differences(server)).toEqual([]);
 });
 
 test('R5: the last 64 MB of a disk are kept for what ends, cancels and deletes', async () => {
-  const made = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'reserve' });
+  const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'reserve' });
   const file = await newFile('reserve.txt');
   armFault({ code: 'LOW', nth: 1 });
-  const put = await send('', 'PUT', String(file.json['upload_url']), 'ACGT');
-  expect(put.status).toBe(507);
-  const body = { dataset_id: idOf(made), object_id: sourceId };
+  const uploadAnswer = await send('', 'PUT', String(file.json['upload_url']), 'ACGT');
+  expect(uploadAnswer.status).toBe(507);
+  const body = { dataset_id: idOf(createdDataset), object_id: sourceId };
   const job = await ann.post('/v2/dataset_imports', body);
   const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(json).toMatchObject({ status: 'failed', error_message: expect.stringMatching(reason) });
-  expect((await ann.delete(`/v2/datasets/${idOf(made)}`)).status).toBe(200);
+  expect((await ann.delete(`/v2/datasets/${idOf(createdDataset)}`)).status).toBe(200);
 });
 
 test('R5: a task that ends while the catalogue has no space ends when it has some again', async () => {
-  const made = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'later' });
-  const datasetId = idOf(made);
+  const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'later' });
+  const datasetId = idOf(createdDataset);
   const body = { dataset_id: datasetId, object_id: sourceId };
   const job = await ann.post('/v2/dataset_imports', body);
   const { task } = { task: Number(job.json['task_id']) };
@@ -203,8 +207,8 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     `${nameOf(fault)} at any step of an import of records with commit_mode %s`,
     async (mode) => {
       const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: mode }));
-      const given = Array.from({ length: 300 }, (_, n) => ({ n, state: 0 }));
-      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: given });
+      const givenRecords = Array.from({ length: 300 }, (_, n) => ({ n, state: 0 }));
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: givenRecords });
       /** The numbers and states of all records. */
       const stored = async (): Promise<readonly (readonly [number, number])[]> => {
         const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
@@ -213,22 +217,22 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
           state,
         ]);
       };
-      let wanted = await stored();
+      let expectedRows = await stored();
       let next = 0;
       await atEveryStep(fault, async (where) => {
         next++;
-        const named = wanted.filter(([n]) => n % 60 === next % 60).map(([n]) => n);
+        const namedNumbers = expectedRows.filter(([n]) => n % 60 === next % 60).map(([n]) => n);
         const job = await ann.post('/v2/dataset_imports', {
           dataset_id: datasetId,
           commit_mode: mode,
           id_fields: ['n'],
-          records: named.map((n) => ({ n, state: next })),
+          records: namedNumbers.map((n) => ({ n, state: next })),
         });
         armFault(undefined);
         const isDone = job.json['status'] === 'completed';
         if (isDone)
-          wanted = wanted.flatMap(([n, state]) =>
-            !named.includes(n) ? [[n, state]] : mode === 'delete' ? [] : [[n, next]],
+          expectedRows = expectedRows.flatMap(([n, state]) =>
+            !namedNumbers.includes(n) ? [[n, state]] : mode === 'delete' ? [] : [[n, next]],
           );
         else if (job.status === 201)
           expect([where, job.json['error_message']]).toEqual([
@@ -236,7 +240,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
             expect.stringMatching(reason),
           ]);
         else expectRefused(where, job, fault);
-        expect([where, await stored()]).toEqual([where, wanted]);
+        expect([where, await stored()]).toEqual([where, expectedRows]);
         return isDone ? 'done' : 'failed';
       });
     },
@@ -316,16 +320,16 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     await atEveryStep(fault, async (where) => {
       const file = await newFile('up.txt');
       if (file.status !== 201) return expectRefused(where, file, fault);
-      const put = await send('', 'PUT', String(file.json['upload_url']), bytes);
+      const uploadAnswer = await send('', 'PUT', String(file.json['upload_url']), bytes);
       armFault(undefined);
       const object = await server.catalog.objects.get(idOf(file));
-      if (put.status === 200) {
+      if (uploadAnswer.status === 200) {
         const md5 = createHash('md5').update(bytes).digest('hex');
         expect([where, object]).toMatchObject([where, { revision: 1, md5 }]);
         return 'done';
       }
       expect([where, object?.revision]).toEqual([where, 0]);
-      return expectRefused(where, put, fault);
+      return expectRefused(where, uploadAnswer, fault);
     });
   });
 
@@ -356,10 +360,10 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       if (versioning === 'disabled') continue;
       await atEveryStep(fault, async (where) => {
         const { revision } = (await server.catalog.objects.get(idOf(file)))!;
-        const named = { version_id: revision - 1 };
+        const versionBody = { version_id: revision - 1 };
         const version = await server.catalog.fileVersions.get(idOf(file), revision - 1);
         const text = content; // the content of every second version is the same from now on
-        const restored = await ann.post(`${path}/versions/current`, named);
+        const restored = await ann.post(`${path}/versions/current`, versionBody);
         armFault(undefined);
         if (restored.status === 200) {
           expect(restored.json['md5']).toBe(version?.md5);
@@ -405,7 +409,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   });
 });
 
-function expectRefused(where: string, answer: Answer, fault: Omit<Fault, 'nth'>): 'failed' {
+function expectRefused(where: string, answer: Answer, fault: Omit<FileFault, 'nth'>): 'failed' {
   if (fault.code === 'ENOSPC') {
     expect([where, answer.status, answer.text]).toEqual([
       where,

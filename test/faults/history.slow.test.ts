@@ -17,26 +17,26 @@ const clients = 8;
 const { server, ann, vaultId } = await startLab();
 
 /** A dataset as the clients know it. */
-interface Known {
+interface KnownDataset {
   readonly id: number;
-  /** By import: what it brought, if it was acknowledged. */
+  /** For each import, the words that it added, if it was acknowledged. */
   readonly appended: Map<number, readonly string[]>;
-  /** What reads saw, each the words of one answer. */
+  /** The words of each answer that a reader got. */
   readonly reads: string[][];
   isDeleted: boolean;
 }
 
-async function newDataset(name: string): Promise<Known> {
+async function newDataset(name: string): Promise<KnownDataset> {
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
   return { id, appended: new Map(), reads: [], isDeleted: false };
 }
 
-let words = 0;
+let wordCount = 0;
 function freshWords(count: number): readonly string[] {
-  return Array.from({ length: count }, () => `w${(words += 1)}`);
+  return Array.from({ length: count }, () => `w${(wordCount += 1)}`);
 }
 
-async function append(dataset: Known, count: number): Promise<void> {
+async function append(dataset: KnownDataset, count: number): Promise<void> {
   const brought = freshWords(count);
   const records = brought.map((word) => ({ word }));
   const job = await ann.post('/v2/dataset_imports', { dataset_id: dataset.id, records });
@@ -44,23 +44,23 @@ async function append(dataset: Known, count: number): Promise<void> {
   else if (!dataset.isDeleted) throw new Error(`append: ${job.status} ${job.text}`);
 }
 
-async function appendFile(dataset: Known, count: number): Promise<void> {
+async function appendFile(dataset: KnownDataset, count: number): Promise<void> {
   const brought = freshWords(count);
   const file = { vault_id: vaultId, object_type: 'file', filename: `${brought[0]}.json` };
-  const made = await ann.post('/v2/objects', file);
+  const createdObject = await ann.post('/v2/objects', file);
   const lines = brought.map((word) => `{"word":"${word}"}\n`).join('');
-  await send('', 'PUT', String(made.json['upload_url']), lines);
-  const body = { dataset_id: dataset.id, object_id: idOf(made) };
+  await send('', 'PUT', String(createdObject.json['upload_url']), lines);
+  const body = { dataset_id: dataset.id, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
   if (job.status === 201) dataset.appended.set(idOf(job), brought);
   else if (!dataset.isDeleted) throw new Error(`append a file: ${job.status} ${job.text}`);
 }
 
-async function read(dataset: Known): Promise<void> {
+async function readDataset(dataset: KnownDataset): Promise<void> {
   const answer = await ann.post(`/v2/datasets/${dataset.id}/data`, { limit: 10_000 });
   const { results, total } = answer.json as { results?: { word: string }[]; total?: number };
   if (answer.status === 200) {
-    // One version from end to end: what is counted is what is there.
+    // The answer is from one version: its total is the number of its records.
     expect(results?.length).toBe(total);
     dataset.reads.push(results?.map(({ word }) => word) ?? []);
   } else if (!dataset.isDeleted || ![404, 400].includes(answer.status)) {
@@ -69,7 +69,7 @@ async function read(dataset: Known): Promise<void> {
   }
 }
 
-async function exported(dataset: Known): Promise<void> {
+async function exportDataset(dataset: KnownDataset): Promise<void> {
   const body = { dataset_id: dataset.id, format: 'json' };
   const job = await ann.post('/v2/dataset_exports', body);
   if (job.status !== 201 && !dataset.isDeleted) throw new Error(`export: ${job.text}`);
@@ -77,50 +77,50 @@ async function exported(dataset: Known): Promise<void> {
 
 test('C5, C9: what many clients do at once is what they did one after another, in the order of the commits', async () => {
   const next = random(seed);
-  const gone: Known[] = [];
-  const live = [await newDataset('a'), await newDataset('b'), await newDataset('c')];
-  let left = operations;
+  const goneDatasets: KnownDataset[] = [];
+  const liveDatasets = [await newDataset('a'), await newDataset('b'), await newDataset('c')];
+  let operationsLeft = operations;
   const work = async (): Promise<void> => {
-    while (left-- > 0) {
-      const at = Math.floor(next() * live.length);
-      const dataset = live[at]!;
-      const what = next();
-      if (what < 0.35) await append(dataset, 1 + Math.floor(next() * 5));
-      else if (what < 0.45) await appendFile(dataset, 1 + Math.floor(next() * 200));
-      else if (what < 0.92) await read(dataset);
-      else if (what < 0.97) await exported(dataset);
+    while (operationsLeft-- > 0) {
+      const at = Math.floor(next() * liveDatasets.length);
+      const dataset = liveDatasets[at]!;
+      const operationDraw = next();
+      if (operationDraw < 0.35) await append(dataset, 1 + Math.floor(next() * 5));
+      else if (operationDraw < 0.45) await appendFile(dataset, 1 + Math.floor(next() * 200));
+      else if (operationDraw < 0.92) await readDataset(dataset);
+      else if (operationDraw < 0.97) await exportDataset(dataset);
       else if (!dataset.isDeleted) {
         dataset.isDeleted = true;
-        live[at] = await newDataset(`again ${words}`);
+        liveDatasets[at] = await newDataset(`again ${wordCount}`);
         expect((await ann.delete(`/v2/datasets/${dataset.id}`)).status).toBe(200);
-        gone.push(dataset);
+        goneDatasets.push(dataset);
       }
     }
   };
   await Promise.all(Array.from({ length: clients }, work));
-  await settled();
-  const counts = { commits: 0, reads: 0, deleted: gone.length };
-  for (const dataset of live) {
-    const versions = await replayed(dataset);
+  await waitUntilIdle();
+  const counts = { commits: 0, reads: 0, deleted: goneDatasets.length };
+  for (const dataset of liveDatasets) {
+    const versions = await replayVersions(dataset);
     counts.commits += versions.length - 1;
     counts.reads += dataset.reads.length;
-    await read(dataset);
-    const where = `seed ${seed}, dataset ${dataset.id}`;
+    await readDataset(dataset);
+    const caseText = `seed ${seed}, dataset ${dataset.id}`;
     for (const seen of dataset.reads) {
       // A version is told by its size, because each adds something.
       const version = versions.find(({ size }) => size === seen.length);
-      expect([where, seen.filter((word) => !version?.has(word))]).toEqual([where, []]);
+      expect([caseText, seen.filter((word) => !version?.has(word))]).toEqual([caseText, []]);
     }
-    expect([where, dataset.reads.at(-1)?.length]).toEqual([where, versions.at(-1)?.size]);
+    expect([caseText, dataset.reads.at(-1)?.length]).toEqual([caseText, versions.at(-1)?.size]);
   }
-  for (const { id } of gone) expect((await ann.get(`/v2/datasets/${id}`)).status).toBe(404);
+  for (const { id } of goneDatasets) expect((await ann.get(`/v2/datasets/${id}`)).status).toBe(404);
   expect(await differences(server)).toEqual([]);
   expect(Object.keys(Object.prototype)).toEqual([]);
   console.log(`history, seed ${seed}: ${JSON.stringify(counts)}`);
 });
 
 /** Resolves when no task is left that could change anything. */
-async function settled(): Promise<void> {
+async function waitUntilIdle(): Promise<void> {
   const { tasks } = server.catalog;
   const filter = { viewer: null, statuses: ['queued', 'running'] as const };
   for (;;) {
@@ -130,8 +130,8 @@ async function settled(): Promise<void> {
   }
 }
 
-/** All versions that the dataset had, by applying its commits in their order; every acknowledged import is one of them. */
-async function replayed(dataset: Known): Promise<readonly ReadonlySet<string>[]> {
+/** All versions of the dataset, by applying its commits in order; every acknowledged import is one of them. */
+async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
   const rows = await server.catalog.commits.list(
     { viewer: null, datasetId: dataset.id },
@@ -139,7 +139,7 @@ async function replayed(dataset: Known): Promise<readonly ReadonlySet<string>[]>
   );
   expect(commits).toHaveLength(rows.total);
   const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
-  // Every version is a commit, or puts small segments together.
+  // Every version is a commit or a merge of small segments.
   const brought: number[] = [];
   for await (const { version, info } of server.store.history(dataset.id, 0))
     if (info['compaction'] === undefined) brought.push(version);

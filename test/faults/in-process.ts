@@ -68,7 +68,7 @@ function poolInProcess(threads: number): Pool {
     threads,
     async run<K extends keyof ThreadJobs>(kind: K, job: (attempt: number) => ThreadJobs[K]['job']) {
       const answer = await jobs[kind]!(job(1));
-      // What a thread hands over stands in an object of its own.
+      // A result that is handed over is wrapped in an object.
       const outcome = valueSymbol in answer ? answer[valueSymbol] : answer;
       if (!outcome.ok) throw fromErrorValue(outcome.error);
       return outcome.value as ThreadJobs[K]['result'];

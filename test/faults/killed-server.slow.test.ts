@@ -15,19 +15,20 @@ import { collect } from '../cli/collect.js';
 
 let root: string;
 let data: string;
-let child: ChildProcess | undefined;
+let serverProcess: ChildProcess | undefined;
 let client: (port: number) => Client;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'strandlake-killed-'));
   data = join(root, 'data');
-  const made = await withData(data, ({ catalog, key }) =>
+  const createdUser = await withData(data, ({ catalog, key }) =>
     catalog.transaction((tx) =>
       createUser(tx, { email: 'a@acme.org', domain: 'acme', token: { name: 'test' } }, key),
     ),
   );
-  client = (port) => clientFor(`http://127.0.0.1:${port}`, made.user, made.token?.secret ?? '');
+  client = (port) =>
+    clientFor(`http://127.0.0.1:${port}`, createdUser.user, createdUser.token?.secret ?? '');
 });
-afterEach(() => void child?.kill('SIGKILL'));
+afterEach(() => void serverProcess?.kill('SIGKILL'));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 /** The argument of an API process on the data folder. */
@@ -36,24 +37,24 @@ function config(...more: readonly string[]): string {
   return JSON.stringify(parseConfig([...flags, ...more], {}));
 }
 
-async function start(crashPoint?: string): Promise<Client> {
+async function startServer(crashPoint?: string): Promise<Client> {
   const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
-  child = fork('dist/api/main.js', [config()], {
+  serverProcess = fork('dist/api/main.js', [config()], {
     env,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  const [message] = (await once(child, 'message')) as [{ port: number }];
+  const [message] = (await once(serverProcess, 'message')) as [{ port: number }];
   return client(message.port);
 }
 
-async function stop(): Promise<void> {
-  const exit = once(child as ChildProcess, 'exit');
-  child?.kill('SIGTERM');
+async function stopServer(): Promise<void> {
+  const exit = once(serverProcess as ChildProcess, 'exit');
+  serverProcess?.kill('SIGTERM');
   await exit;
 }
 
 async function expectWhole(): Promise<void> {
-  await stop();
+  await stopServer();
   const terminal = collect();
   expect([await main(['verify', data], {}, terminal), terminal.outs]).toEqual([0, []]);
   const scratch = await readdir(join(data, 'scratch'));
@@ -63,22 +64,22 @@ async function expectWhole(): Promise<void> {
 test.each(['upload.partial', 'upload.renamed'])(
   'C2: killed at %s, the file is as before and can be sent again',
   async (point) => {
-    const ann = await start(point);
+    const ann = await startServer(point);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
     const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt' };
     const id = idOf(await ann.post('/v2/objects', file));
     const uploadUrl = async (from: Client): Promise<string> =>
       String((await from.post('/v2/objects', { ...file, filename: 'b.txt' })).json['upload_url']);
-    const exit = once(child as ChildProcess, 'exit');
+    const exit = once(serverProcess as ChildProcess, 'exit');
     const url = await uploadUrl(ann);
     await expect(send('', 'PUT', url, 'ACGT')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const again = await start();
-    expect((await again.get(`/v2/objects/${id}`)).status).toBe(200);
+    const restartedServer = await startServer();
+    expect((await restartedServer.get(`/v2/objects/${id}`)).status).toBe(200);
     expect(await readdir(join(data, 'objects'))).toEqual([]);
-    const { status } = await send('', 'PUT', await uploadUrl(again), 'ACGT');
+    const { status } = await send('', 'PUT', await uploadUrl(restartedServer), 'ACGT');
     expect(status).toBe(200);
-    expect((await again.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
+    expect((await restartedServer.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
     await expectWhole();
   },
 );
@@ -96,28 +97,32 @@ test.each(
 )(
   'C2: with versioning %s, killed at %s of another content, the file has one of both, whole',
   async (versioning, point) => {
-    const ann = await start(`${point}:2`);
+    const ann = await startServer(`${point}:2`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `${versioning} ${point}`, versioning })); // prettier-ignore
-    const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
-    const [id, path] = [idOf(made), String(made.json['upload_url'])];
+    const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
+    const [id, path] = [idOf(createdObject), String(createdObject.json['upload_url'])];
     expect((await send('', 'PUT', path, 'first')).status).toBe(200);
-    const exit = once(child as ChildProcess, 'exit');
+    const exit = once(serverProcess as ChildProcess, 'exit');
     await expect(send('', 'PUT', path, 'second')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const again = await start();
+    const restartedServer = await startServer();
     const download = `/v2/objects/${id}/download`;
     const isPublished = point === 'upload.published';
-    expect(await contentOf(again, download)).toBe(isPublished ? 'second' : 'first');
+    expect(await contentOf(restartedServer, download)).toBe(isPublished ? 'second' : 'first');
     const { pathname, search } = new URL(path);
-    const origin = new URL(String((await again.get(download)).json['download_url'])).origin;
+    const origin = new URL(String((await restartedServer.get(download)).json['download_url']))
+      .origin;
     expect((await send('', 'PUT', origin + pathname + search, 'second')).status).toBe(200);
-    expect(await contentOf(again, download)).toBe('second');
+    expect(await contentOf(restartedServer, download)).toBe('second');
     const isVersioned = versioning === 'enabled';
-    expect((await again.get(`/v2/objects/${id}`)).json['version_count']).toBe(isVersioned ? 2 : 1);
-    if (isVersioned) expect(await contentOf(again, `/v2/objects/${id}/versions/1`)).toBe('first');
+    expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
+      isVersioned ? 2 : 1,
+    );
+    if (isVersioned)
+      expect(await contentOf(restartedServer, `/v2/objects/${id}/versions/1`)).toBe('first');
     const stored = (await readdir(join(data, 'objects'))).toSorted();
     expect(stored).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
-    await again.delete(`/v2/vaults/${vaultId}`);
+    await restartedServer.delete(`/v2/vaults/${vaultId}`);
     await expectWhole();
   },
 );
@@ -125,31 +130,37 @@ test.each(
 test.each(['upload.renamed', 'upload.published'])(
   'C2: killed at %s of a restoration, the versions are as before or have one more',
   async (point) => {
-    const ann = await start(`${point}:3`);
+    const ann = await startServer(`${point}:3`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `restore ${point}`, versioning: 'enabled' })); // prettier-ignore
-    const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
-    const id = idOf(made);
+    const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
+    const id = idOf(createdObject);
     for (const content of ['first', 'second'])
-      expect((await send('', 'PUT', String(made.json['upload_url']), content)).status).toBe(200);
-    const exit = once(child as ChildProcess, 'exit');
+      expect(
+        (await send('', 'PUT', String(createdObject.json['upload_url']), content)).status,
+      ).toBe(200);
+    const exit = once(serverProcess as ChildProcess, 'exit');
     const restore = `/v2/objects/${id}/versions/current`;
     await expect(ann.post(restore, { version_id: 1 })).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const again = await start();
+    const restartedServer = await startServer();
     const isPublished = point === 'upload.published';
     const contents = ['first', 'second', ...(isPublished ? ['first'] : [])];
-    expect(await contentOf(again, `/v2/objects/${id}/download`)).toBe(contents.at(-1));
+    expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe(contents.at(-1));
     for (const [i, content] of contents.entries())
-      expect(await contentOf(again, `/v2/objects/${id}/versions/${i + 1}`)).toBe(content);
-    expect((await again.get(`/v2/objects/${id}`)).json['version_count']).toBe(contents.length);
+      expect(await contentOf(restartedServer, `/v2/objects/${id}/versions/${i + 1}`)).toBe(content);
+    expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
+      contents.length,
+    );
     expect(await readdir(join(data, 'objects'))).toHaveLength(contents.length);
     // Versions, deleted ones too, and their numbers survive a restart that nothing forces.
-    await again.delete(`/v2/objects/${id}/versions/2`);
-    const listed = (await again.get(`/v2/objects/${id}/versions?show_deleted=true`)).json['data'];
-    await stop();
-    const restarted = await start();
+    await restartedServer.delete(`/v2/objects/${id}/versions/2`);
+    const listedVersions = (
+      await restartedServer.get(`/v2/objects/${id}/versions?show_deleted=true`)
+    ).json['data'];
+    await stopServer();
+    const restarted = await startServer();
     const after = await restarted.get(`/v2/objects/${id}/versions?show_deleted=true`);
-    expect(after.json['data']).toEqual(listed);
+    expect(after.json['data']).toEqual(listedVersions);
     await restarted.call('PUT', `/v2/objects/${id}/versions/2`);
     expect(await contentOf(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
     await restarted.delete(`/v2/vaults/${vaultId}`);
@@ -158,41 +169,41 @@ test.each(['upload.renamed', 'upload.published'])(
 );
 
 test('R9: versions that were deleted some days ago are removed by the next start, also after a kill', async () => {
-  const ann = await start();
+  const ann = await startServer();
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'purge', versioning: 'enabled' }));
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
-  const id = idOf(made);
+  const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
+  const id = idOf(createdObject);
   for (const content of ['first', 'second'])
-    await send('', 'PUT', String(made.json['upload_url']), content);
+    await send('', 'PUT', String(createdObject.json['upload_url']), content);
   await ann.delete(`/v2/objects/${id}/versions/2`);
-  await stop();
-  const killed = fork('dist/api/main.js', [config('--keep-versions-days', '0')], {
+  await stopServer();
+  const killedServer = fork('dist/api/main.js', [config('--keep-versions-days', '0')], {
     env: { ...process.env, STRANDLAKE_CRASH_POINT: 'versions.forgotten' },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  expect(await once(killed, 'exit')).toEqual([null, 'SIGKILL']);
+  expect(await once(killedServer, 'exit')).toEqual([null, 'SIGKILL']);
   expect((await readdir(join(data, 'objects'))).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
-  const again = await start();
+  const restartedServer = await startServer();
   expect(await readdir(join(data, 'objects'))).toEqual([`${id}-1`]);
-  expect((await again.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
-  expect(await contentOf(again, `/v2/objects/${id}/download`)).toBe('first');
-  await again.delete(`/v2/vaults/${vaultId}`);
+  expect((await restartedServer.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
+  expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
+  await restartedServer.delete(`/v2/vaults/${vaultId}`);
   await expectWhole();
 });
 
 /** Sends those parts of a file that have not arrived, and completes it; returns the status. */
 async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Promise<number> {
-  const asked = await ann.post('/v2/presigned_urls', { upload_id });
-  if (asked.status !== 200) return (await ann.post('/v2/complete_multi_part', { upload_id, parts: [] })).status; // prettier-ignore
+  const urlsAnswer = await ann.post('/v2/presigned_urls', { upload_id });
+  if (urlsAnswer.status !== 200) return (await ann.post('/v2/complete_multi_part', { upload_id, parts: [] })).status; // prettier-ignore
   const parts: object[] = [];
   type Part = { part_number: number; start_byte: number; end_byte: number; upload_url: string; etag: string | null }; // prettier-ignore
-  for (const { part_number, start_byte, end_byte, upload_url, etag } of asked.json[
+  for (const { part_number, start_byte, end_byte, upload_url, etag } of urlsAnswer.json[
     'presigned_urls'
   ] as Part[]) {
     // prettier-ignore
     const piece = bytes.subarray(start_byte, end_byte + 1);
-    const sent = etag ?? (await send('', 'PUT', upload_url, piece)).headers.get('etag');
-    parts.push({ part_number, etag: sent });
+    const partEtag = etag ?? (await send('', 'PUT', upload_url, piece)).headers.get('etag');
+    parts.push({ part_number, etag: partEtag });
   }
   return (await ann.post('/v2/complete_multi_part', { upload_id, parts })).status;
 }
@@ -200,25 +211,27 @@ async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Prom
 test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.published'])(
   'C2: killed at %s, an upload in parts goes on, and nothing is left of its parts',
   async (point) => {
-    const ann = await start(point);
+    const ann = await startServer(point);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `parts ${point}` }));
     const bytes = Buffer.alloc(2_500_000, 'ACGT');
     const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt', size: bytes.length };
-    const made = await ann.post('/v2/objects', file);
-    expect((made.json['presigned_urls'] as unknown[]).length).toBe(3);
-    const exit = once(child as ChildProcess, 'exit');
-    const uploadId = made.json['upload_id'];
+    const createdObject = await ann.post('/v2/objects', file);
+    expect((createdObject.json['presigned_urls'] as unknown[]).length).toBe(3);
+    const exit = once(serverProcess as ChildProcess, 'exit');
+    const uploadId = createdObject.json['upload_id'];
     await expect(finishParts(ann, uploadId, bytes)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const again = await start();
-    expect(await finishParts(again, uploadId, bytes)).toBe(200);
-    const { json } = await again.get(`/v2/objects/${idOf(made)}`);
+    const restartedServer = await startServer();
+    expect(await finishParts(restartedServer, uploadId, bytes)).toBe(200);
+    const { json } = await restartedServer.get(`/v2/objects/${idOf(createdObject)}`);
     expect(json).toMatchObject({ availability: 'available', size: bytes.length });
     expect(await readdir(join(data, 'parts'))).toEqual([]);
-    const { download_url: url } = (await again.get(`/v2/objects/${idOf(made)}/download`)).json;
+    const { download_url: url } = (
+      await restartedServer.get(`/v2/objects/${idOf(createdObject)}/download`)
+    ).json;
     const stored = Buffer.from(await (await fetch(String(url))).arrayBuffer());
     expect(stored.equals(bytes)).toBe(true);
-    await again.delete(`/v2/vaults/${vaultId}`);
+    await restartedServer.delete(`/v2/vaults/${vaultId}`);
     await expectWhole();
   },
 );
@@ -226,18 +239,18 @@ test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.publi
 test.each(['delete.before-drop', 'delete.dropped'])(
   'C2: killed at %s, the dataset is gone with its files after the next start',
   async (point) => {
-    const ann = await start(point);
+    const ann = await startServer(point);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ a: 1 }] });
-    const exit = once(child as ChildProcess, 'exit');
+    const exit = once(serverProcess as ChildProcess, 'exit');
     await expect(ann.delete(`/v2/datasets/${id}`)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const again = await start();
-    expect((await again.get(`/v2/datasets/${id}`)).status).toBe(404);
-    await stop();
+    const restartedServer = await startServer();
+    expect((await restartedServer.get(`/v2/datasets/${id}`)).status).toBe(404);
+    await stopServer();
     // The first start only marks the dataset as dropped, because queries may use its files; the second start deletes them.
-    await start();
+    await startServer();
     expect(await readdir(join(data, 'datasets'))).not.toContain(String(id));
     await expectWhole();
   },

@@ -30,8 +30,8 @@ afterAll(() => server.close());
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-/** One of everything, also what goes wrong. */
-async function round(number: number): Promise<void> {
+/** Runs one operation of each kind, including failing ones. */
+async function runEverythingOnce(number: number): Promise<void> {
   const data = `/v2/datasets/${fixture.datasetId}/data`;
   await ann.post(data, { filters: [['gene', 'TP53']], facets: { gene: {} } });
   await ann.post(data, { filters: [['nothing', 1]] });
@@ -39,13 +39,13 @@ async function round(number: number): Promise<void> {
   await ann.get(`/v2/nothing/${number}`);
   await breakOff('POST', data, '{"filters":[["ge');
   const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'up.txt' };
-  const made = await ann.post('/v2/objects', file);
-  const { pathname, search } = new URL(String(made.json['upload_url']));
+  const createdObject = await ann.post('/v2/objects', file);
+  const { pathname, search } = new URL(String(createdObject.json['upload_url']));
   await breakOff('PUT', pathname + search, 'half of it');
-  await send('', 'PUT', String(made.json['upload_url']), 'all of it');
-  const { json } = await ann.get(`/v2/objects/${idOf(made)}/download`);
+  await send('', 'PUT', String(createdObject.json['upload_url']), 'all of it');
+  const { json } = await ann.get(`/v2/objects/${idOf(createdObject)}/download`);
   await send('', 'GET', String(json['download_url']));
-  await ann.delete(`/v2/objects/${idOf(made)}`);
+  await ann.delete(`/v2/objects/${idOf(createdObject)}`);
   if (number % 5 > 0) return;
   const set = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: 'leak' });
   const datasetId = idOf(set);
@@ -75,13 +75,13 @@ async function descriptors(): Promise<number> {
 
 function connections(): Promise<number> {
   return new Promise((resolve, reject) => {
-    const answered = (error: Error | null, count: number): void =>
+    const onAnswer = (error: Error | null, count: number): void =>
       error === null ? resolve(count) : reject(error);
-    (server.app.nest.getHttpServer() as Server).getConnections(answered);
+    (server.app.nest.getHttpServer() as Server).getConnections(onAnswer);
   });
 }
 
-/** What is reachable in this process, which holds the server but for its worker. */
+/** The heap of this process, which holds the server but for its worker. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -100,7 +100,7 @@ async function workerMb(): Promise<number> {
 onLinux(
   'R3, R4: after hundreds of requests, broken-off ones among them, memory, descriptors and sockets are where they were',
   async () => {
-    for (let i = 0; i < rounds / 2; i++) await round(i); // to be warm
+    for (let i = 0; i < rounds / 2; i++) await runEverythingOnce(i); // to be warm
     await until(async () => (await connections()) <= 3);
     const before = {
       open: await descriptors(),
@@ -108,7 +108,7 @@ onLinux(
       worker: await workerMb(),
     };
     const stopAt = performance.now() + soakMs;
-    for (let i = 0; i < rounds || performance.now() < stopAt; i++) await round(i);
+    for (let i = 0; i < rounds || performance.now() < stopAt; i++) await runEverythingOnce(i);
     await until(async () => (await connections()) <= 3);
     await until(async () => Math.abs((await descriptors()) - before.open) <= 5);
     const errors = server.logs.filter((line) => line.includes('"event":"error"'));

@@ -11,13 +11,16 @@ const keepVersionsMs = 7 * 86_400_000;
 const sequences = Number(process.env['STRANDLAKE_SEQUENCES'] ?? 1);
 
 const clock: FastClock = { aheadMs: 0, keepVersionsMs, vacuums: 0, gone: 0, lost: 0 };
-const now = (): number => Date.now() + clock.aheadMs;
-const lab = await startLab({ scheduler: { quietMs: 30 }, store: { keepVersionsMs, now } });
+const shiftedNow = (): number => Date.now() + clock.aheadMs;
+const lab = await startLab({
+  scheduler: { quietMs: 30 },
+  store: { keepVersionsMs, now: shiftedNow },
+});
 
 // Merges only what is due at once: which files a version has must not depend on time.
 const calmLab = await startLab({
   scheduler: { quietMs: Infinity },
-  store: { keepVersionsMs, now },
+  store: { keepVersionsMs, now: shiftedNow },
 });
 
 test(`versions within the window stay as they were while others are removed (STRANDLAKE_SEED=${seed})`, async () => {
@@ -35,11 +38,11 @@ async function expectDiskUse(id: number): Promise<void> {
     const names = (await readdir(path)).filter(of);
     return Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
   };
-  const shown = (list: readonly number[]) => ({ files: list.length, bytes: list.reduce((a, b) => a + b, 0) }); // prettier-ignore
-  const live = (await server.store.snapshot(id)).segments.map(({ path }) => path);
-  const segments = (isLive: boolean) => sizes(folder, (name) => name.endsWith('.parquet') && live.includes(name) === isLive); // prettier-ignore
+  const sizeSummary = (list: readonly number[]) => ({ files: list.length, bytes: list.reduce((a, b) => a + b, 0) }); // prettier-ignore
+  const livePaths = (await server.store.snapshot(id)).segments.map(({ path }) => path);
+  const segments = (isLive: boolean) => sizes(folder, (name) => name.endsWith('.parquet') && livePaths.includes(name) === isLive); // prettier-ignore
   const log = await sizes(server.data.log(id), (name) => name.endsWith('.json'));
-  const parts = { live: shown(await segments(true)), old_versions: shown(await segments(false)), log: shown(log), checkpoints: { files: 0, bytes: 0 } }; // prettier-ignore
+  const parts = { live: sizeSummary(await segments(true)), old_versions: sizeSummary(await segments(false)), log: sizeSummary(log), checkpoints: { files: 0, bytes: 0 } }; // prettier-ignore
   const total = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0);
   expect([status, json]).toEqual([200, { ...parts, version: log.length - 1, readable_since: expect.stringMatching(/^20/), total_bytes: total, archive_bytes: 0 }]); // prettier-ignore
 }
@@ -73,8 +76,8 @@ test('a version past the window is a 400 that says since when versions can be re
     ['cursor', await ann.post(data, { as_of: commits[3]!.id, cursor: page.json['cursor'] })],
   ] as const)
     expect([what, answer.status, answer.json]).toEqual([what, 400, { detail: what === 'cursor' ? expect.stringContaining('cannot be read') : detail }]); // prettier-ignore
-  const since = /since (\S+) can/.exec(String((await ann.post(data, { as_of: first })).json['detail']))![1]; // prettier-ignore
-  expect((await ann.post(data, { as_of: since })).status).toBe(200);
+  const readableSince = /since (\S+) can/.exec(String((await ann.post(data, { as_of: first })).json['detail']))![1]; // prettier-ignore
+  expect((await ann.post(data, { as_of: readableSince })).status).toBe(200);
   const body = { dataset_id: id, format: 'json', as_of: first };
   expect((await ann.post('/v2/dataset_exports', body)).status).toBe(400);
   const verified = await ann.post(`/v2/datasets/${id}/verify`);

@@ -4,10 +4,10 @@ import type { Lab } from '../api/lab.js';
 import { idOf } from '../api/server.js';
 import { random, type Random } from '../random.js';
 
-/** One state of a record of the model. */
+/** A state of a record in the model. */
 interface ModelRecord {
   readonly id: string;
-  /** Its place among all records, which all states of a record share. */
+  /** The position among all records, which all states of a record share. */
   readonly place: number;
   readonly word: string;
   readonly n: number;
@@ -31,14 +31,14 @@ interface ModelCommit {
   readonly id: number;
   readonly mode: Mode | 'rollback';
   isRolledBack: boolean;
-  /** When it was made, by the clock of the store. */
+  /** The time of its creation, by the clock of the store. */
   readonly madeAt: number;
   /** The records after it. */
   readonly after: ModelRecord[];
 }
 
-/** How often each thing has happened, so that a test can tell that all did. */
-export interface Happened {
+/** The number of times that each kind of event has happened, so that a test can tell whether all did. */
+export interface EventCounts {
   appends: number;
   deletes: number;
   overwrites: number;
@@ -49,7 +49,7 @@ export interface Happened {
   refused: number;
   merges: number;
   restarts: number;
-  /** Merges that sorted rows. */
+  /** The number of merges that sorted rows. */
   sorts: number;
 }
 
@@ -66,8 +66,8 @@ export interface FastClock {
 /** Number of commits and rollbacks of each history; STRANDLAKE_STEPS overrides it. */
 const steps = Number(process.env['STRANDLAKE_STEPS'] ?? 60);
 
-/** Nothing has happened yet. */
-export function newCounts(): Happened {
+/** Counts in which nothing has happened. */
+export function newCounts(): EventCounts {
   return {
     appends: 0,
     deletes: 0,
@@ -83,7 +83,7 @@ export function newCounts(): Happened {
   };
 }
 
-const words = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
+const sampleWords = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
 
 /**
  * Makes random commits to a new dataset, and rolls random ones back, and compares each version with a plain list of records: ids in their
@@ -92,17 +92,17 @@ const words = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
 export async function randomVersions(
   lab: Lab,
   seed: number,
-  happened: Happened,
+  happened: EventCounts,
   clock?: FastClock,
 ): Promise<void> {
   const next = random(seed);
   const datasetId = await lab.newDataset();
   const history = new History(lab, datasetId, next, happened, clock);
   for (let step = 0; step < steps; step++) {
-    const what = next();
-    if (what < 0.25) await history.append();
-    else if (what < 0.4) await history.delete();
-    else if (what < 0.75) await history.change(what < 0.55 ? 'overwrite' : 'upsert');
+    const changeDraw = next();
+    if (changeDraw < 0.25) await history.append();
+    else if (changeDraw < 0.4) await history.delete();
+    else if (changeDraw < 0.75) await history.change(changeDraw < 0.55 ? 'overwrite' : 'upsert');
     else await history.rollBack();
     if (next() < 0.1) await lab.server.scheduler.compacted();
     if (next() < 0.03) {
@@ -131,7 +131,7 @@ class History {
   readonly #lab: Lab;
   readonly #datasetId: number;
   readonly #next: Random;
-  readonly #happened: Happened;
+  readonly #happened: EventCounts;
   readonly #clock: FastClock | undefined;
   readonly #records: ModelRecord[] = [];
   readonly #commits: ModelCommit[] = [];
@@ -146,7 +146,7 @@ class History {
     lab: Lab,
     datasetId: number,
     next: Random,
-    happened: Happened,
+    happened: EventCounts,
     clock: FastClock | undefined,
   ) {
     this.#clock = clock;
@@ -171,8 +171,8 @@ class History {
   }
 
   get #live(): readonly ModelRecord[] {
-    const live = this.#records.filter((one) => one.deletedBy === undefined && !one.isGone);
-    return live.sort((a, b) => a.place - b.place);
+    const liveRecords = this.#records.filter((one) => one.deletedBy === undefined && !one.isGone);
+    return liveRecords.sort((a, b) => a.place - b.place);
   }
 
   #below(count: number): number {
@@ -180,14 +180,14 @@ class History {
   }
 
   async append(): Promise<void> {
-    const made = Array.from({ length: 1 + this.#below(30) }, () => this.#newValues());
-    const number = await this.#import({ records: made }, 'append');
-    await this.#add(made, number);
+    const newRecords = Array.from({ length: 1 + this.#below(30) }, () => this.#newValues());
+    const number = await this.#import({ records: newRecords }, 'append');
+    await this.#add(newRecords, number);
     this.#happened.appends++;
   }
 
   #newValues(): Pick<ModelRecord, 'n' | 'word' | 'info'> {
-    const word = Array.from({ length: 1 + this.#below(3) }, () => words[this.#below(words.length)]); // prettier-ignore
+    const word = Array.from({ length: 1 + this.#below(3) }, () => sampleWords[this.#below(sampleWords.length)]); // prettier-ignore
     return { n: this.#made++, word: word.join(' '), info: this.#newInfo() };
   }
 
@@ -214,32 +214,32 @@ class History {
   /** Overwrites or updates random records, found by their `_id` or by their number, and adds others. */
   async change(mode: 'overwrite' | 'upsert'): Promise<void> {
     const share = this.#next() ** 2;
-    const live = this.#live;
-    const chosen = live.filter(() => this.#next() < share);
+    const liveRecords = this.#live;
+    const chosenRecords = liveRecords.filter(() => this.#next() < share);
     const isByFields = this.#next() < 0.3;
-    const known = new Set(live.map(({ id }) => id));
-    const gone = this.#records.filter(({ id }) => !known.has(id)).slice(0, 1);
-    const others = isByFields
+    const liveIds = new Set(liveRecords.map(({ id }) => id));
+    const goneRecords = this.#records.filter(({ id }) => !liveIds.has(id)).slice(0, 1);
+    const otherRecords = isByFields
       ? []
-      : [...new Set([`own-${this.#below(20)}`, ...gone.map(({ id }) => id)])].filter((id) => !known.has(id)); // prettier-ignore
-    const changes = chosen.map((old) => {
+      : [...new Set([`own-${this.#below(20)}`, ...goneRecords.map(({ id }) => id)])].filter((id) => !liveIds.has(id)); // prettier-ignore
+    const changes = chosenRecords.map((old) => {
       const values = this.#newValues();
       if (isByFields) Object.assign(values, { n: old.n });
       if (mode === 'overwrite') return { old, given: values, after: values };
       const { n, word, info } = values;
-      const given = {
+      const givenKeys = {
         ...((isByFields || this.#next() < 0.5) && { n }),
         ...(this.#next() < 0.5 && { word }),
         ...(this.#next() < 0.5 && { info }),
       };
       return {
         old,
-        given,
-        after: { ...pick(old), ...given, info: { ...old.info, ...given.info } },
+        given: givenKeys,
+        after: { ...pick(old), ...givenKeys, info: { ...old.info, ...givenKeys.info } },
       };
     });
     const added = Array.from({ length: this.#below(3) }, () => this.#newValues());
-    const inserted = others.map((id) => ({ id, values: this.#newValues() }));
+    const inserted = otherRecords.map((id) => ({ id, values: this.#newValues() }));
     const records = [
       ...changes.map(({ old, given }) => (isByFields ? given : { _id: old.id, ...given })),
       ...inserted.map(({ id, values }) => ({ _id: id, ...values })),
@@ -265,12 +265,15 @@ class History {
 
   async delete(): Promise<void> {
     const share = this.#next() ** 2;
-    const chosen = this.#live.filter(() => this.#next() < share);
-    const known = new Set(this.#live.map(({ id }) => id));
-    const others = this.#records.filter(({ id }) => !known.has(id)).slice(0, 2);
-    const records = [...chosen, ...others, { id: 'nobody' }].map(({ id }) => ({ _id: id, n: 'x' }));
+    const chosenRecords = this.#live.filter(() => this.#next() < share);
+    const liveIds = new Set(this.#live.map(({ id }) => id));
+    const otherRecords = this.#records.filter(({ id }) => !liveIds.has(id)).slice(0, 2);
+    const records = [...chosenRecords, ...otherRecords, { id: 'nobody' }].map(({ id }) => ({
+      _id: id,
+      n: 'x',
+    }));
     const number = await this.#import({ records, commit_mode: 'delete' }, 'delete');
-    for (const one of chosen) one.deletedBy = number;
+    for (const one of chosenRecords) one.deletedBy = number;
     this.#happened.deletes++;
   }
 
@@ -285,14 +288,17 @@ class History {
     const added = this.#records.filter((one) => one.addedBy === number && !one.isGone);
     const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
     // A record that comes back must not have been added again meanwhile.
-    const back = new Set(this.#records.filter(({ deletedBy }) => deletedBy === number).map(({ id }) => id)); // prettier-ignore
+    const restoredIds = new Set(this.#records.filter(({ deletedBy }) => deletedBy === number).map(({ id }) => id)); // prettier-ignore
     if (inTheWay.size === 0)
       for (const one of this.#live)
-        if (one.addedBy !== number && back.has(one.id)) inTheWay.add(one.addedBy);
+        if (one.addedBy !== number && restoredIds.has(one.id)) inTheWay.add(one.addedBy);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
     // A merge may have left out what was deleted too long ago; then it is in nobody's way.
-    const old = [...inTheWay].filter((one) => this.#isBeforeWindow(this.#commits[one]!));
-    const mayBeFree = !isRefused && inTheWay.size > 0 && old.length === inTheWay.size;
+    const commitsBeforeWindow = [...inTheWay].filter((one) =>
+      this.#isBeforeWindow(this.#commits[one]!),
+    );
+    const mayBeFree =
+      !isRefused && inTheWay.size > 0 && commitsBeforeWindow.length === inTheWay.size;
     const isBlocked = isRefused || (mayBeFree ? check.json['is_blocked'] : inTheWay.size > 0);
     const isLost = ({ json }: typeof check): boolean =>
       !isRefused && String(json['detail']).includes('deleted so long ago');
@@ -310,20 +316,20 @@ class History {
     const isFreed = mayBeFree && done.status === 201;
     expect(done.status).toBe(isBlocked && !isFreed ? 400 : 201);
     if (isBlocked && !isFreed) {
-      const again = await this.#lab.ann.get(path);
-      expect([check.json, again.json]).toContainEqual(done.json);
+      const repeatedAnswer = await this.#lab.ann.get(path);
+      expect([check.json, repeatedAnswer.json]).toContainEqual(done.json);
       const blocking = (done.json['blocking_commits'] as { id: number }[]).map(({ id }) => id);
-      if (!isRefused && old.length === 0)
+      if (!isRefused && commitsBeforeWindow.length === 0)
         expect(blocking).toEqual([...inTheWay].sort((a, b) => a - b).map((one) => this.#commits[one]!.id)); // prettier-ignore
       this.#happened[isRefused ? 'refused' : 'blocked']++;
       return;
     }
-    let changed = 0;
+    let changedCount = 0;
     for (const one of this.#records) {
-      if (one.addedBy === number && !one.isGone) [one.isGone, changed] = [true, changed + (one.deletedBy === undefined ? 1 : 0)]; // prettier-ignore
-      if (one.deletedBy === number) [one.deletedBy, changed] = [undefined, changed + 1];
+      if (one.addedBy === number && !one.isGone) [one.isGone, changedCount] = [true, changedCount + (one.deletedBy === undefined ? 1 : 0)]; // prettier-ignore
+      if (one.deletedBy === number) [one.deletedBy, changedCount] = [undefined, changedCount + 1];
     }
-    expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changed, records_total: this.#live.length, parent_commit_id: commit.id }); // prettier-ignore
+    expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changedCount, records_total: this.#live.length, parent_commit_id: commit.id }); // prettier-ignore
     commit.isRolledBack = true;
     this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false, madeAt: this.#now, after: [] }); // prettier-ignore
     this.#happened.rollbacks++;
@@ -331,24 +337,24 @@ class History {
 
   /** Compares the newest version with the model. */
   async compare(where: string): Promise<void> {
-    const live = this.#live;
-    await this.#goOn(where, live);
-    this.#commits.at(-1)?.after.splice(0, Infinity, ...live);
+    const liveRecords = this.#live;
+    await this.#goOn(where, liveRecords);
+    this.#commits.at(-1)?.after.splice(0, Infinity, ...liveRecords);
     const all = await this.#results({ limit: 10_000 });
-    expect([where, all.map(({ _id }) => _id)]).toEqual([where, live.map(({ id }) => id)]);
-    expect([where, all.map(contents)]).toEqual([where, live.map(pick)]);
-    const least = this.#below(this.#made + 1);
-    const word = words[this.#below(words.length)]!;
-    const offset = this.#below(live.length + 1);
-    const has = ({ word: text }: ModelRecord): boolean => text.split(' ').includes(word);
-    const matching = live.filter((one) => one.n >= least);
-    const page = await this.#ask({ filters: [['n__gte', least]], facets: { n: { facet_type: 'count' }, word: { limit: 0 } }, limit: 7, offset }); // prettier-ignore
-    expect([where, page.results.map(({ n }) => n), page.total]).toEqual([where, matching.slice(offset, offset + 7).map(({ n }) => n), matching.length]); // prettier-ignore
-    const counts = Object.entries(Object.groupBy(matching, (one) => one.word)).map(([text, some]) => [text, some!.length]); // prettier-ignore
+    expect([where, all.map(({ _id }) => _id)]).toEqual([where, liveRecords.map(({ id }) => id)]);
+    expect([where, all.map(contents)]).toEqual([where, liveRecords.map(pick)]);
+    const leastNumber = this.#below(this.#made + 1);
+    const word = sampleWords[this.#below(sampleWords.length)]!;
+    const offset = this.#below(liveRecords.length + 1);
+    const hasWord = ({ word: text }: ModelRecord): boolean => text.split(' ').includes(word);
+    const matchingRecords = liveRecords.filter((one) => one.n >= leastNumber);
+    const page = await this.#ask({ filters: [['n__gte', leastNumber]], facets: { n: { facet_type: 'count' }, word: { limit: 0 } }, limit: 7, offset }); // prettier-ignore
+    expect([where, page.results.map(({ n }) => n), page.total]).toEqual([where, matchingRecords.slice(offset, offset + 7).map(({ n }) => n), matchingRecords.length]); // prettier-ignore
+    const counts = Object.entries(Object.groupBy(matchingRecords, (one) => one.word)).map(([text, some]) => [text, some!.length]); // prettier-ignore
     if (this.#made > 0)
       expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
     const found = await this.#ask({ query: word, limit: 0 });
-    expect([where, found.total]).toEqual([where, live.filter(has).length]);
+    expect([where, found.total]).toEqual([where, liveRecords.filter(hasWord).length]);
   }
 
   /** Ends the walk that began in the version before, which must not have changed, and begins another one. */
@@ -368,10 +374,10 @@ class History {
 
   /** Compares an export of all records, and one of some, with the model. */
   async compareExport(where: string): Promise<void> {
-    const least = this.#below(this.#made + 1);
+    const leastNumber = this.#below(this.#made + 1);
     for (const [filters, wanted] of [
       [[], this.#live],
-      [[['n__gte', least]], this.#live.filter(({ n }) => n >= least)],
+      [[['n__gte', leastNumber]], this.#live.filter(({ n }) => n >= leastNumber)],
     ] as const) {
       const { ann, server } = this.#lab;
       const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
@@ -388,16 +394,16 @@ class History {
       const number = this.#below(this.#commits.length);
       const { id, mode, after } = this.#commits[number]!;
       const before = this.#commits[number - 1]?.after ?? [];
-      const [removed, added] = [without(before, after), without(after, before)];
-      const both = [...removed, ...added];
-      const wanted = { append: added, overwrite: added, upsert: added, delete: removed, rollback: both }[mode]; // prettier-ignore
+      const [removed, added] = [idsWithout(before, after), idsWithout(after, before)];
+      const bothStates = [...removed, ...added];
+      const expectedChanges = { append: added, overwrite: added, upsert: added, delete: removed, rollback: bothStates }[mode]; // prettier-ignore
       const { status, json } = await this.#lab.ann.get(`/v2/dataset_commits/${id}/download?redirect=false`); // prettier-ignore
       const mayBeGone = this.#isOld(number) || (number > 0 && this.#isOld(number - 1));
       if (mayBeGone && isGone(json)) continue;
       expect([where, id, status]).toEqual([where, id, 200]);
       // Replaced records follow each other in the order in which they were written.
       const found = [...(await idsIn(json))].sort();
-      expect([where, id, mode, found]).toEqual([where, id, mode, wanted.toSorted()]);
+      expect([where, id, mode, found]).toEqual([where, id, mode, expectedChanges.toSorted()]);
     }
   }
 
@@ -444,13 +450,13 @@ class History {
     mayBeGone: boolean,
   ): Promise<void> {
     const [old, now] = [byId(before), byId(after)];
-    const removed = before.filter(({ id }) => !now.has(id)).map(({ id }) => ['removed', id]);
+    const removedIds = before.filter(({ id }) => !now.has(id)).map(({ id }) => ['removed', id]);
     const added = after.filter(({ id }) => !old.has(id)).map(({ id }) => ['added', id]);
-    const changed = after
+    const changedIds = after
       .filter((one) => old.has(one.id) && old.get(one.id) !== one)
       .map(({ id }) => ['changed', id]);
-    const all = [...removed, ...changed, ...added];
-    const counts = { added: added.length, changed: changed.length, removed: removed.length };
+    const all = [...removedIds, ...changedIds, ...added];
+    const counts = { added: added.length, changed: changedIds.length, removed: removedIds.length };
     const limit = 1 + this.#below(Math.max(3, all.length));
     const found: string[][] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -533,12 +539,12 @@ function isGone(json: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** The ids of the states that are not among others. */
-function without(
+function idsWithout(
   states: readonly ModelRecord[],
   others: readonly ModelRecord[],
 ): readonly string[] {
-  const known = new Set(others);
-  return states.filter((one) => !known.has(one)).map(({ id }) => id);
+  const otherStates = new Set(others);
+  return states.filter((one) => !otherStates.has(one)).map(({ id }) => id);
 }
 
 interface Page {

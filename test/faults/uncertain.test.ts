@@ -14,7 +14,7 @@ import { batchOf } from '../engine/store/random.js';
 const id = 123456789012341;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 /** The last version that the catalogue has seen: none, so that only the log tells what was committed. */
-const committed = async (): Promise<number> => -1;
+const committedVersion = async (): Promise<number> => -1;
 let folder: DataFolder;
 beforeEach(async () => {
   folder = await openDataFolder(await realpath(await mkdtemp(join(tmpdir(), 'strandlake-store-'))));
@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder.root, { recursive: true });
 });
 
-async function staged(task: number): Promise<{ change: DatasetChange; scratch: string }> {
+async function stageChange(task: number): Promise<{ change: DatasetChange; scratch: string }> {
   const scratch = folder.taskScratch(task, 1);
   await makeFolder(scratch);
   const data = batchOf(columns, [[BigInt(task)]], 1, BigInt(task), 0);
@@ -37,29 +37,29 @@ test('R6: when flushing fails from some step on, and removing too, no version co
   let uncertain = 0;
   for (let nth = 1; ; nth++) {
     const store = openStore(folder);
-    const { change, scratch } = await staged(nth);
+    const { change, scratch } = await stageChange(nth);
     armFault({ code: 'EIO', nth, isLasting: true, operations: ['flush', 'remove'] });
     const error: unknown = await store
       .commit(id, change, scratch)
       .catch((thrown: unknown) => thrown);
     const isFailed = error instanceof Error;
-    const hits = faultHits().length;
+    const hitCount = faultHits().length;
     armFault(undefined);
-    const shown = await store.snapshot(id);
-    expect([nth, shown.version]).toEqual([nth, isFailed ? version : version + 1]);
+    const shownSnapshot = await store.snapshot(id);
+    expect([nth, shownSnapshot.version]).toEqual([nth, isFailed ? version : version + 1]);
     if (isFailed && /_delta_log.*not known/.test(error.message)) {
       uncertain += 1;
       // Nobody knows what comes next, so nothing does until a start has looked.
-      const { change: later, scratch: place } = await staged(1_000 + nth);
+      const { change: later, scratch: place } = await stageChange(1_000 + nth);
       await expect(store.commit(id, later, place)).rejects.toThrow('restart the server');
       expect((await store.snapshot(id)).version).toBe(version);
     }
-    const again = openStore(folder);
-    await again.sweep(committed);
-    version = await again.version(id);
-    expect([nth, shown.version, shown.version + 1]).toContain(version);
-    expect([nth, await again.verify(id)]).toEqual([nth, []]);
-    if (hits === 0) break;
+    const reopenedStore = openStore(folder);
+    await reopenedStore.sweep(committedVersion);
+    version = await reopenedStore.version(id);
+    expect([nth, shownSnapshot.version, shownSnapshot.version + 1]).toContain(version);
+    expect([nth, await reopenedStore.verify(id)]).toEqual([nth, []]);
+    if (hitCount === 0) break;
   }
   expect(uncertain).toBeGreaterThan(0);
 });
@@ -67,21 +67,21 @@ test('R6: when flushing fails from some step on, and removing too, no version co
 test('R6: a version whose flush failed once is taken back, and the next commit is that version', async () => {
   const store = openStore(folder);
   for (let nth = 1; ; nth++) {
-    const { change, scratch } = await staged(nth);
+    const { change, scratch } = await stageChange(nth);
     const before = await store.version(id);
     armFault({ code: 'EIO', nth, operations: ['flush'] });
     const error: unknown = await store
       .commit(id, change, scratch)
       .catch((thrown: unknown) => thrown);
-    const hits = faultHits().length;
+    const hitCount = faultHits().length;
     armFault(undefined);
     expect([nth, await openStore(folder).version(id)]).toEqual([
       nth,
       error instanceof Error ? before : before + 1,
     ]);
     expect([nth, await store.verify(id)]).toEqual([nth, []]);
-    if (hits === 0) break;
-    // Its segments are back where they were, so the same change can be committed again.
+    if (hitCount === 0) break;
+    // The segments are back in the scratch folder, so the same change can be committed again.
     await store.commit(id, change, scratch);
   }
 });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { gzipSync } from 'node:zlib';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { bgzf } from '../readers/source/bgzf.js';
-import { lenient } from '../readers/import-pieces.js';
+import { lenientParams } from '../readers/import-pieces.js';
 
 /** An input, and everything that determines how it is read. */
 export interface FuzzCase {
@@ -28,9 +28,9 @@ export interface Packing {
 }
 
 /** Uncompressed text, read with default parameters. */
-export const plainly = {
+export const plainCase = {
   params: {},
-  validation: lenient,
+  validation: lenientParams,
   packing: { compression: 'plain', blockBytes: 1000, damage: 'none', at: 0 },
 } as const;
 
@@ -38,11 +38,11 @@ export const plainly = {
 const magicBytes = 18;
 
 /** Compresses and damages the text; returns the bytes of the file. */
-export function compressed(
+export function compressText(
   bytes: Uint8Array,
   { compression, blockBytes, damage, at }: Packing,
 ): Buffer {
-  const whole =
+  const wholeFile =
     compression === 'plain'
       ? Buffer.from(bytes)
       : compression === 'gzip'
@@ -54,18 +54,18 @@ export function compressed(
             ).map((member) => gzipSync(member, { level: 1 })),
           )
         : bgzf(bytes, Math.max(blockBytes, Math.ceil(bytes.length / 200)));
-  if (compression === 'plain' || damage === 'none') return whole;
-  const position = magicBytes + Math.floor(at * (whole.length - magicBytes));
+  if (compression === 'plain' || damage === 'none') return wholeFile;
+  const position = magicBytes + Math.floor(at * (wholeFile.length - magicBytes));
   switch (damage) {
     case 'flipped':
-      whole[position]! ^= 1 << (position % 8);
-      return whole;
+      wholeFile[position]! ^= 1 << (position % 8);
+      return wholeFile;
     case 'cut':
-      return whole.subarray(0, position);
+      return wholeFile.subarray(0, position);
     case 'appended':
-      return Buffer.concat([whole, Buffer.from('something else')]);
+      return Buffer.concat([wholeFile, Buffer.from('something else')]);
     case 'padded':
-      return Buffer.concat([whole, Buffer.alloc(1 + Math.floor(at * 3000))]);
+      return Buffer.concat([wholeFile, Buffer.alloc(1 + Math.floor(at * 3000))]);
   }
 }
 

@@ -28,7 +28,7 @@ export function corpusOf(reader: string, maxBytes = 4_000): readonly Buffer[] {
     .filter((path) => existsSync(path))
     .flatMap((path) => readdirSync(path).map((name) => `${path}/${name}`))
     .filter((path) => names.test(path) && (!path.includes('/bad/') || path.includes(`/${reader}`)))
-    .map((path) => beginning(textOf(path), maxBytes));
+    .map((path) => firstLines(textOf(path), maxBytes));
 }
 
 function textOf(path: string): Buffer {
@@ -40,7 +40,7 @@ function textOf(path: string): Buffer {
   }
 }
 
-function beginning(text: Buffer, maxBytes: number): Buffer {
+function firstLines(text: Buffer, maxBytes: number): Buffer {
   if (text.length <= maxBytes) return text;
   const end = text.lastIndexOf(10, maxBytes);
   return text.subarray(0, end <= 0 ? maxBytes : end + 1);

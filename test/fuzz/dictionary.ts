@@ -188,7 +188,7 @@ const table = [
 ];
 
 /** Strings with a meaning in the format, by reader. */
-export const words: Readonly<Record<string, readonly string[]>> = {
+export const dictionaryWords: Readonly<Record<string, readonly string[]>> = {
   vcf: [
     '##fileformat=VCFv4.0\n',
     '##fileformat=VCFv4.3\n',
@@ -335,7 +335,7 @@ export const words: Readonly<Record<string, readonly string[]>> = {
 
 /** The tokens that mutations insert for a reader. */
 export function tokensOf(reader: string): readonly Buffer[] {
-  return [...words[reader]!, ...common].map((word) => Buffer.from(word));
+  return [...dictionaryWords[reader]!, ...common].map((word) => Buffer.from(word));
 }
 
 /** Text that opens a nested structure, to be repeated. */

@@ -1,6 +1,6 @@
 import type { Random } from '../random.js';
 import { randomText } from '../readers/records.js';
-import { below, pick, times } from './pick.js';
+import { randomBelow, pick, timesOf } from './pick.js';
 
 /** Generates a text of which the reader accepts most. */
 export function generateText(reader: string, next: Random): Buffer {
@@ -11,45 +11,49 @@ type Maker = (next: Random) => string;
 
 export const makers: Readonly<Record<string, Maker>> = {
   vcf: vcfText,
-  json: (next) => `${times(1 + below(next, 12), () => randomText(next)).join('\n')}\n`,
+  json: (next) => `${timesOf(1 + randomBelow(next, 12), () => randomText(next)).join('\n')}\n`,
   csv: (next) => tableText(next, ','),
   tsv: (next) => tableText(next, '\t'),
   xml: (next) =>
-    `<?xml version="1.0"?>\n<root>\n${times(below(next, 20), () => element(next, 0)).join('\n')}\n</root>\n`,
+    `<?xml version="1.0"?>\n<root>\n${timesOf(randomBelow(next, 20), () => element(next, 0)).join('\n')}\n</root>\n`,
   gtf: (next) => featureText(next, gtfAttributes),
   gff3: (next) => `##gff-version 3\n${featureText(next, gff3Attributes)}`,
   bed: bedText,
   nirvana: nirvanaText,
 };
 
-/** Feature lines of 3 to 14 fields, some of them wrong, among the lines that BED files have beside them. */
+/** Feature lines of 3 to 14 fields, some of them invalid, and the other kinds of lines in BED files. */
 function bedText(next: Random): string {
   const line = (): string => {
-    const other = ['track name="a b"', 'browser position chr1:1-9', '# x', ''];
-    if (next() < 0.1) return pick(next, other);
-    const start = below(next, 1_000);
-    const end = start + below(next, 1_000) - (next() < 0.05 ? 500 : 0);
-    const rest = ['name', String(below(next, 1_200)), pick(next, ['+', '-', '.', '*'])];
+    const otherLines = ['track name="a b"', 'browser position chr1:1-9', '# x', ''];
+    if (next() < 0.1) return pick(next, otherLines);
+    const start = randomBelow(next, 1_000);
+    const end = start + randomBelow(next, 1_000) - (next() < 0.05 ? 500 : 0);
+    const restOfFields = [
+      'name',
+      String(randomBelow(next, 1_200)),
+      pick(next, ['+', '-', '.', '*']),
+    ];
     const thick = [String(start), String(end), pick(next, ['0', '255,0,0', '1,2', 'red'])];
-    const blocks = [String(below(next, 3)), '10,20,', pick(next, ['0,30', '0,x', ','])];
-    const fields = [`chr${below(next, 25)}`, String(start), String(end), ...rest, ...thick, ...blocks, 'x', '1']; // prettier-ignore
+    const blocks = [String(randomBelow(next, 3)), '10,20,', pick(next, ['0,30', '0,x', ','])];
+    const fields = [`chr${randomBelow(next, 25)}`, String(start), String(end), ...restOfFields, ...thick, ...blocks, 'x', '1']; // prettier-ignore
     const count = pick(next, [2, 3, 4, 6, 9, 12, 12, 14]);
     return fields.slice(0, count).join(pick(next, ['\t', '\t', '\t', ' ']));
   };
-  return `${times(1 + below(next, 12), line).join('\n')}\n`;
+  return `${timesOf(1 + randomBelow(next, 12), line).join('\n')}\n`;
 }
 
 function vcfText(next: Random): string {
-  const info = times(below(next, 6), (i) => ({
+  const info = timesOf(randomBelow(next, 6), (i) => ({
     id: pick(next, [`K${i}`, 'AF', 'DP', 'END', `k.${i}`, `${i}X`]),
     number: pick(next, ['0', '1', '1', '2', 'A', 'R', 'G', '.', '.']),
     type: pick(next, ['Integer', 'Float', 'String', 'Flag', 'Character']),
   }));
-  const format = ['GT', 'AD', 'DP', 'GQ', 'FT'].slice(0, below(next, 6));
+  const format = ['GT', 'AD', 'DP', 'GQ', 'FT'].slice(0, randomBelow(next, 6));
   const samples =
     format.length === 0
       ? []
-      : times(1 + below(next, 4), (i) => pick(next, [`s${i}`, `s ${i}`, `S${i}`]));
+      : timesOf(1 + randomBelow(next, 4), (i) => pick(next, [`s${i}`, `s ${i}`, `S${i}`]));
   const numbers: Readonly<Record<string, string>> = { GT: '1', AD: 'R', DP: '1', GQ: '1', FT: '1' };
   const types: Readonly<Record<string, string>> = {
     GT: 'String',
@@ -83,12 +87,12 @@ function vcfText(next: Random): string {
   const base = () => pick(next, ['A', 'C', 'G', 'T', 'AT', 'N']);
   const scalar = (type: string): string =>
     type === 'Integer'
-      ? String(below(next, 300))
+      ? String(randomBelow(next, 300))
       : type === 'Float'
         ? pick(next, ['0.25', '1e-7', '3', 'nan', '.'])
         : pick(next, ['x', 'a%3Bb', 'é', '.']);
-  const lines = times(below(next, 40), (i) => {
-    const alts = times(1 + below(next, 3), () =>
+  const lines = timesOf(randomBelow(next, 40), (i) => {
+    const alts = timesOf(1 + randomBelow(next, 3), () =>
       pick(next, [base(), base(), '<DEL>', '*', 'A]2:5]', '.']),
     );
     const values = info
@@ -104,26 +108,26 @@ function vcfText(next: Random): string {
                 ? 1
                 : number === '2'
                   ? 2
-                  : 1 + below(next, 3);
-        return `${id}=${times(count, () => scalar(type)).join(',')}`;
+                  : 1 + randomBelow(next, 3);
+        return `${id}=${timesOf(count, () => scalar(type)).join(',')}`;
       });
-    const used = format.filter(() => next() < 0.9);
-    const one = (key: string): string =>
+    const usedKeys = format.filter(() => next() < 0.9);
+    const valueOfKey = (key: string): string =>
       key === 'GT'
         ? pick(next, ['0/1', '1|0', './.', '.', '0'])
         : key === 'AD'
-          ? times(alts.length + 1, () => scalar('Integer')).join(',')
+          ? timesOf(alts.length + 1, () => scalar('Integer')).join(',')
           : scalar(types[key]!);
     const samplesPart =
       format.length === 0
         ? []
         : [
-            used.join(':') || '.',
+            usedKeys.join(':') || '.',
             ...samples.map(
               () =>
-                used
-                  .slice(0, 1 + below(next, used.length + 1))
-                  .map(one)
+                usedKeys
+                  .slice(0, 1 + randomBelow(next, usedKeys.length + 1))
+                  .map(valueOfKey)
                   .join(':') || '.',
             ),
           ];
@@ -166,27 +170,27 @@ const cells = [
 ];
 
 function tableText(next: Random, delimiter: string): string {
-  const width = 1 + below(next, 6);
-  const names = times(width, (i) =>
+  const width = 1 + randomBelow(next, 6);
+  const names = timesOf(width, (i) =>
     pick(next, [`c${i}`, `c${i}`, 'name', 'Name', '"q ""n"""', '']),
   );
-  const kinds = times(width, () => pick(next, [3, 3, cells.length]));
-  const row = () => times(width, (i) => pick(next, cells.slice(0, kinds[i]))).join(delimiter);
+  const kinds = timesOf(width, () => pick(next, [3, 3, cells.length]));
+  const row = () => timesOf(width, (i) => pick(next, cells.slice(0, kinds[i]))).join(delimiter);
   const end = pick(next, ['\n', '\n', '\r\n', '\r']);
   const comments = next() < 0.3 ? [`# a comment${delimiter}"`] : [];
   return (
-    [...comments, names.join(delimiter), ...times(below(next, 40), row)].join(end) +
+    [...comments, names.join(delimiter), ...timesOf(randomBelow(next, 40), row)].join(end) +
     (next() < 0.8 ? end : '')
   );
 }
 
 function element(next: Random, level: number): string {
   const name = pick(next, ['a', 'b', 'item', 'n:x', 'A']);
-  const attributes = times(
-    below(next, 3),
+  const attributes = timesOf(
+    randomBelow(next, 3),
     (i) => ` k${i}="${pick(next, ['1', '', 'a &amp; b', '&#233;', "it's", 'é'])}"`,
   ).join('');
-  const inner = times(level > 3 ? 0 : below(next, 4), () =>
+  const inner = timesOf(level > 3 ? 0 : randomBelow(next, 4), () =>
     next() < 0.5
       ? element(next, level + 1)
       : pick(next, [
@@ -208,13 +212,13 @@ function element(next: Random, level: number): string {
 }
 
 function featureText(next: Random, attributes: Maker): string {
-  const lines = times(below(next, 40), (i) =>
+  const lines = timesOf(randomBelow(next, 40), (i) =>
     [
       pick(next, ['chr1', '1', 'X', 'chr%201', 'ctg.1']),
       pick(next, ['ensembl', '.', 'a b']),
       pick(next, ['gene', 'exon', 'CDS', '.']),
       i * 10 + 1,
-      i * 10 + below(next, 50),
+      i * 10 + randomBelow(next, 50),
       pick(next, ['.', '0.5', '1e-3', '12']),
       pick(next, ['+', '-', '.', '?']),
       pick(next, ['.', '0', '1', '2']),
@@ -228,7 +232,7 @@ function featureText(next: Random, attributes: Maker): string {
 
 function gff3Attributes(next: Random): string {
   return (
-    times(below(next, 5), (i) =>
+    timesOf(randomBelow(next, 5), (i) =>
       pick(next, [
         `ID=g${i}`,
         'Parent=a,b',
@@ -244,7 +248,7 @@ function gff3Attributes(next: Random): string {
 }
 
 function gtfAttributes(next: Random): string {
-  return times(below(next, 5), (i) =>
+  return timesOf(randomBelow(next, 5), (i) =>
     pick(next, [
       `gene_id "g${i}";`,
       'tag "basic";',
@@ -263,7 +267,7 @@ function nirvanaText(next: Random): string {
     genomeAssembly: pick(next, ['GRCh37', 'GRCh38', 'SARSCoV2']),
     samples: ['s1'],
   };
-  const positions = times(below(next, 20), (i) =>
+  const positions = timesOf(randomBelow(next, 20), (i) =>
     JSON.stringify({
       chromosome: pick(next, ['chr1', '1', 'chrX']),
       position: i * 5 + 1,

@@ -44,9 +44,9 @@ if (values.replay !== undefined) {
   process.exitCode = 2;
 } else if (values.input !== undefined) {
   const reader = positionals[0]!;
-  const one = generateCase(reader, Number(values.input), materialFor(reader));
-  console.log(saveCase(one, 'input', 'generated from its seed'));
-  await check(one, true);
+  const newCase = generateCase(reader, Number(values.input), materialFor(reader));
+  console.log(saveCase(newCase, 'input', 'generated from its seed'));
+  await check(newCase, true);
 } else {
   const job: FuzzJob = {
     reader: positionals[0]!,
@@ -73,19 +73,19 @@ async function fuzz(job: FuzzJob): Promise<number> {
   });
   worker.on('message', report);
   const watch = watchdog(shared, () => void worker.terminate());
-  const ended = await new Promise<string | null>((resolve) => {
+  const endedWith = await new Promise<string | null>((resolve) => {
     worker.on('error', (error: unknown) => resolve(String((error as Error).stack)));
     worker.on('exit', (code) =>
       resolve(code === 0 ? null : watch.hasFired ? 'hangs' : `ended with ${code}`),
     );
   });
   watch.stop();
-  if (ended !== null) {
-    const one = publishedCase(shared);
+  if (endedWith !== null) {
+    const publishedOne = publishedCase(shared);
     report({
       property: 'crash',
-      message: ended,
-      path: saveCase(one, 'crash', ended.split('\n')[0]!),
+      message: endedWith,
+      path: saveCase(publishedOne, 'crash', endedWith.split('\n')[0]!),
     });
   }
   found.delete('');

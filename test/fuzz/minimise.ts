@@ -1,5 +1,5 @@
 import type { FuzzCase } from './case.js';
-import { plainly } from './case.js';
+import { plainCase } from './case.js';
 
 /** Returns the smallest input that still `fails`, found by removing smaller and smaller parts, with at most `maxTries` attempts. */
 export async function minimise(
@@ -14,8 +14,8 @@ export async function minimise(
     best = other;
     return true;
   };
-  await attempt({ ...best, packing: plainly.packing });
-  await attempt({ ...best, validation: plainly.validation });
+  await attempt({ ...best, packing: plainCase.packing });
+  await attempt({ ...best, validation: plainCase.validation });
   for (const name of Object.keys(best.params)) {
     const { [name]: _, ...params } = best.params;
     await attempt({ ...best, params });

@@ -1,10 +1,10 @@
 import type { Random } from '../random.js';
 import { oddBytes } from './dictionary.js';
-import { below, pick, times } from './pick.js';
+import { randomBelow, pick, timesOf } from './pick.js';
 
 /** The material for edits. */
 export interface EditMaterial {
-  /** Tokens of the format. */
+  /** The tokens of the format. */
   readonly tokens: readonly Buffer[];
   /** Text that opens a nested structure. */
   readonly nestings: readonly string[];
@@ -25,19 +25,19 @@ export function mutate(text: Buffer, next: Random, material: EditMaterial): Buff
   return bytes;
 }
 
-function spliced(text: Buffer, from: number, to: number, ...middle: Uint8Array[]): Buffer {
+function spliceBytes(text: Buffer, from: number, to: number, ...middle: Uint8Array[]): Buffer {
   return Buffer.concat([text.subarray(0, from), ...middle, text.subarray(to)]);
 }
 
 /** A random range of fewer than `maxBytes` bytes. */
 function range(text: Buffer, next: Random, maxBytes = 20): [from: number, to: number] {
-  const from = below(next, text.length + 1);
-  return [from, Math.min(text.length, from + below(next, maxBytes))];
+  const from = randomBelow(next, text.length + 1);
+  return [from, Math.min(text.length, from + randomBelow(next, maxBytes))];
 }
 
 /** A random line with its line end. */
 function line(text: Buffer, next: Random): [from: number, to: number] {
-  const at = below(next, text.length);
+  const at = randomBelow(next, text.length);
   const end = text.indexOf(10, at);
   return [text.lastIndexOf(10, at - 1) + 1, end < 0 ? text.length : end + 1];
 }
@@ -46,7 +46,7 @@ function line(text: Buffer, next: Random): [from: number, to: number] {
 function token(text: Buffer, next: Random): [from: number, to: number] {
   const isDelimiter = (at: number): boolean =>
     /[\s"',:;=|<>/{}[\]&]/.test(String.fromCharCode(text[at]!));
-  let from = below(next, text.length + 1);
+  let from = randomBelow(next, text.length + 1);
   let to = from;
   while (from > 0 && !isDelimiter(from - 1) && to - from < 200) from--;
   while (to < text.length && !isDelimiter(to) && to - from < 200) to++;
@@ -57,67 +57,67 @@ const frequentEdits: readonly Edit[] = [
   // flip a bit
   (text, next) => {
     const bytes = Buffer.from(text);
-    if (bytes.length > 0) bytes[below(next, bytes.length)]! ^= 1 << below(next, 8);
+    if (bytes.length > 0) bytes[randomBelow(next, bytes.length)]! ^= 1 << randomBelow(next, 8);
     return bytes;
   },
   // insert a byte
   (text, next) => {
     const [at] = range(text, next);
-    return spliced(text, at, at, Buffer.from([below(next, 256)]));
+    return spliceBytes(text, at, at, Buffer.from([randomBelow(next, 256)]));
   },
   // delete bytes
-  (text, next) => spliced(text, ...range(text, next)),
+  (text, next) => spliceBytes(text, ...range(text, next)),
   // repeat bytes
   (text, next) => {
     const [from, to] = range(text, next, 200);
-    return spliced(text, to, to, text.subarray(from, to));
+    return spliceBytes(text, to, to, text.subarray(from, to));
   },
   // copy bytes to another position
   (text, next) => {
     const [from, to] = range(text, next, 100);
-    const at = below(next, text.length + 1);
-    return spliced(text, at, at, text.subarray(from, to));
+    const at = randomBelow(next, text.length + 1);
+    return spliceBytes(text, at, at, text.subarray(from, to));
   },
   // insert a token
   (text, next, { tokens }) => {
     const [at] = range(text, next);
-    return spliced(text, at, at, pick(next, tokens));
+    return spliceBytes(text, at, at, pick(next, tokens));
   },
   // replace a value by a token
-  (text, next, { tokens }) => spliced(text, ...token(text, next), pick(next, tokens)),
-  (text, next, { tokens }) => spliced(text, ...token(text, next), pick(next, tokens)),
+  (text, next, { tokens }) => spliceBytes(text, ...token(text, next), pick(next, tokens)),
+  (text, next, { tokens }) => spliceBytes(text, ...token(text, next), pick(next, tokens)),
   // replace a value by another one
-  (text, next) => spliced(text, ...token(text, next), text.subarray(...token(text, next))),
+  (text, next) => spliceBytes(text, ...token(text, next), text.subarray(...token(text, next))),
   // repeat, delete or copy a line
   (text, next) => {
     const [from, to] = line(text, next);
-    return spliced(text, to, to, text.subarray(from, to));
+    return spliceBytes(text, to, to, text.subarray(from, to));
   },
-  (text, next) => spliced(text, ...line(text, next)),
+  (text, next) => spliceBytes(text, ...line(text, next)),
   (text, next) => {
     const [from, to] = line(text, next);
     const [at] = line(text, next);
-    return spliced(text, at, at, text.subarray(from, to));
+    return spliceBytes(text, at, at, text.subarray(from, to));
   },
   // insert bytes that are not UTF-8
   (text, next) => {
     const [at] = range(text, next);
-    return spliced(text, at, at, pick(next, oddBytes));
+    return spliceBytes(text, at, at, pick(next, oddBytes));
   },
   // insert a part of another file
   (text, next, { others }) => {
     if (others.length === 0) return text;
-    const other = pick(next, others);
-    const [from, to] = range(other, next, 400);
+    const otherText = pick(next, others);
+    const [from, to] = range(otherText, next, 400);
     const [at] = range(text, next);
-    return spliced(text, at, at, other.subarray(from, to));
+    return spliceBytes(text, at, at, otherText.subarray(from, to));
   },
 ];
 
 const rareEdits: readonly Edit[] = [
   // truncate at the end or at the start
-  (text, next) => text.subarray(0, below(next, text.length + 1)),
-  (text, next) => text.subarray(below(next, text.length + 1)),
+  (text, next) => text.subarray(0, randomBelow(next, text.length + 1)),
+  (text, next) => text.subarray(randomBelow(next, text.length + 1)),
   // remove the last line end
   (text) => (text.at(-1) === 10 ? text.subarray(0, -1) : text),
   // replace line ends, all or some
@@ -140,16 +140,21 @@ const rareEdits: readonly Edit[] = [
   (text, next, { nestings }) => {
     const [at] = next() < 0.5 ? line(text, next) : range(text, next);
     const count = pick(next, [10, 63, 64, 65, 300, 5_000]);
-    return spliced(text, at, at, Buffer.from(pick(next, nestings).repeat(count)));
+    return spliceBytes(text, at, at, Buffer.from(pick(next, nestings).repeat(count)));
   },
   (text, next) => {
     const [at] = range(text, next);
-    return spliced(text, at, at, Buffer.alloc(pick(next, [1_000, 32_766, 32_767, 70_000]), 'x'));
+    return spliceBytes(
+      text,
+      at,
+      at,
+      Buffer.alloc(pick(next, [1_000, 32_766, 32_767, 70_000]), 'x'),
+    );
   },
   (text, next) => {
     const [from, to] = line(text, next);
-    const many = times(1 + below(next, 300), () => text.subarray(from, to));
-    return spliced(text, to, to, ...many);
+    const manyCopies = timesOf(1 + randomBelow(next, 300), () => text.subarray(from, to));
+    return spliceBytes(text, to, to, ...manyCopies);
   },
   // replace the text by another file
   (text, next, { others }) => (others.length === 0 ? text : pick(next, others)),

@@ -4,12 +4,15 @@ import { recordsOf, rowsByOracle } from '../readers/csv/oracle.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import type { CsvHeader } from '../../readers/csv/csv-header.js';
 import { parse } from 'csv-parse/sync';
-import { lenient } from '../readers/import-pieces.js';
+import { lenientParams } from '../readers/import-pieces.js';
 import type { SourceImport } from '../readers/import-source.js';
 
 /** Compares an import with the result of a simple parser for the same text, if there is one for the format. */
 export function agreesWithOracle(one: FuzzCase, read: SourceImport): void {
-  if (one.validation !== lenient && JSON.stringify(one.validation) !== JSON.stringify(lenient))
+  if (
+    one.validation !== lenientParams &&
+    JSON.stringify(one.validation) !== JSON.stringify(lenientParams)
+  )
     return;
   oracles[one.reader]?.(one, read, textOf(one.bytes));
 }
@@ -50,10 +53,12 @@ function jsonOracle(
   if (lines.some((line) => line.length > 30_000 || line.replace(/[^[{]/g, '').length > 60)) return;
   const values = lines.map(parsed);
   const malformed = values.filter((value) => !isObject(value)).length;
-  const told = findings.examples.filter(({ code, level }) => code === 0 && level === 'error');
+  const errorExamples = findings.examples.filter(
+    ({ code, level }) => code === 0 && level === 'error',
+  );
   expectSame(
     'lines that are not a JSON object',
-    told.reduce((sum, { count }) => sum + count, 0),
+    errorExamples.reduce((sum, { count }) => sum + count, 0),
     malformed,
   );
   if (error !== null) return;
@@ -94,11 +99,11 @@ function isObject(value: unknown): boolean {
 
 /** Whether a stored record equals a record of the oracle, given the columns. */
 export function jsonAgrees(record: unknown, row: Row, columns: Columns): boolean {
-  return agrees(withoutReserved(record as Row) as Row, row, { ...root, children: columns });
+  return agreesWith(withoutReserved(record as Row) as Row, row, { ...root, children: columns });
 }
 
 /** Whether a stored value equals a value of the oracle, given the column. */
-function agrees(value: Value | undefined, shown: Value | undefined, column: Column): boolean {
+function agreesWith(value: Value | undefined, shown: Value | undefined, column: Column): boolean {
   if (value === null || value === undefined) return shown === null || shown === undefined;
   if (column.type === 'json')
     return JSON.stringify(value, plainNumbers) === JSON.stringify(shown, plainNumbers);
@@ -106,7 +111,7 @@ function agrees(value: Value | undefined, shown: Value | undefined, column: Colu
     const items = Array.isArray(value) ? (value as Value[]) : [value];
     if (!Array.isArray(shown) || shown.length !== items.length) return false;
     return items.every((item, i) =>
-      agrees(item, (shown as Value[])[i], { ...column, isList: false }),
+      agreesWith(item, (shown as Value[])[i], { ...column, isList: false }),
     );
   }
   switch (column.type) {
@@ -114,13 +119,13 @@ function agrees(value: Value | undefined, shown: Value | undefined, column: Colu
       const keys = Object.keys(value as Row);
       if (
         !isObject(shown) ||
-        keys.some((key) => (value as Row)[key] !== null && !named(column.children!, key))
+        keys.some((key) => (value as Row)[key] !== null && !hasNamedColumn(column.children!, key))
       )
         return false;
       return column.children!.every((child) => {
-        const own = (of: unknown) =>
+        const ownMember = (of: unknown) =>
           Object.hasOwn(of as Row, child.name) ? (of as Row)[child.name] : undefined;
-        return agrees(own(value), own(shown), child);
+        return agreesWith(ownMember(value), ownMember(shown), child);
       });
     }
     case 'boolean':
@@ -141,11 +146,11 @@ function plainNumbers(_: string, item: unknown): unknown {
   return typeof item === 'bigint' ? Number(item) : item === 0 ? 0 : item;
 }
 
-function named(columns: Columns, name: string): boolean {
+function hasNamedColumn(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);
 }
 
-/** Compares the rows with those of csv-parse, for text that csv-parse accepts. */
+/** Compares the rows with those of csv-parse, for texts that csv-parse accepts. */
 function tableOracle(
   { params, bytes }: FuzzCase,
   { rows, error, ...rest }: SourceImport,
@@ -153,7 +158,7 @@ function tableOracle(
 ): void {
   const names = Object.keys(params);
   if (error !== null || names.some((name) => name !== 'delimiter')) return;
-  // Which delimiter a file has, and whether a comment names its columns, is tested beside the reader.
+  // The recognition of the delimiter and of names in a comment is tested beside the reader.
   const { delimiter } = rest.header as CsvHeader;
   if (rest.warnings.some((warning) => warning.includes('those of the comment'))) return;
   // Next to a comment or a quote, the two differ in whether a carriage return ends a line.
@@ -164,12 +169,12 @@ function tableOracle(
   if (rest.findings.warnings > 0 || rest.warnings.length > 0) return;
   if (all.slice(1).some((row) => row.slice(header.length).some((cell) => cell !== '')))
     throw new Failure('oracle', 'a row of another length went unnoticed');
-  const want = recordsOf(header, all.slice(1));
+  const expectedRows = recordsOf(header, all.slice(1));
   for (const [i, row] of rows.entries()) {
     const { maf } = rest.header as CsvHeader;
-    const made = maf === null ? [] : ['genomic_coordinates', maf.variant];
-    const read = Object.entries(row).filter(([name]) => !made.includes(name));
-    expectSame(`record ${i}`, Object.fromEntries(read), withoutReserved(want[i]!));
+    const madeNames = maf === null ? [] : ['genomic_coordinates', maf.variant];
+    const read = Object.entries(row).filter(([name]) => !madeNames.includes(name));
+    expectSame(`record ${i}`, Object.fromEntries(read), withoutReserved(expectedRows[i]!));
   }
 }
 
@@ -196,13 +201,13 @@ function isWellFormed(bytes: Buffer, delimiter: string): boolean {
   }
 }
 
-/** One record for each alternate allele of each line, with the values of the first columns. */
+/** A record for each alternate allele of each line, with the values of the first columns. */
 function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: string): void {
   if (error !== null || params['explode_annotations'] === true) return;
   const lines = text.split(/\r?\n/);
   const head = lines.findIndex((line) => line.startsWith('#CHROM'));
   if (head < 0) return;
-  const want = lines
+  const expectedRows = lines
     .slice(head + 1)
     // Comments may follow the #CHROM line.
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -223,8 +228,8 @@ function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: st
     row['reference_allele'],
     row['allele'],
   ]);
-  expectSame('records', found.length, want.length);
-  for (const [i, one] of want.entries()) expectSame(`record ${i}`, found[i], one);
+  expectSame('records', found.length, expectedRows.length);
+  for (const [i, one] of expectedRows.entries()) expectSame(`record ${i}`, found[i], one);
 }
 
 /** The feature lines, split at tabs. */
@@ -234,15 +239,15 @@ function featureOracle(
   text: string,
 ): void {
   if (error !== null || params['comment'] !== undefined) return;
-  const want: (readonly (number | null)[])[] = [];
+  const expectedRows: (readonly (number | null)[])[] = [];
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (reader === 'gff3' && /^(?:>|##\s*FASTA\s*$)/i.test(line)) break;
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, , , start, end] = line.split('\t');
-    want.push([numberIn(start), numberIn(end)]);
+    expectedRows.push([numberIn(start), numberIn(end)]);
   }
-  expectSame('records', rows.length, want.length);
-  for (const [i, one] of want.entries())
+  expectSame('records', rows.length, expectedRows.length);
+  for (const [i, one] of expectedRows.entries())
     expectSame(
       `record ${i}`,
       [rows[i]!['start'], rows[i]!['end']].map((value) => (value === null ? null : Number(value))),

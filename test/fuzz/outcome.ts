@@ -1,5 +1,5 @@
 import { AppError, InputError } from '../../engine/core/errors.js';
-import { compressed, type FuzzCase } from './case.js';
+import { compressText, type FuzzCase } from './case.js';
 import { importSource, type SourceImport, type SourceOptions } from '../readers/import-source.js';
 
 /** The name under which every input is read. */
@@ -25,7 +25,7 @@ export class Failure extends Error {
 export async function outcomeOf(one: FuzzCase, how: SourceOptions = {}): Promise<Outcome> {
   const { reader, bytes, params, validation, packing } = one;
   try {
-    const read = await importSource(compressed(bytes, packing), reader, {
+    const read = await importSource(compressText(bytes, packing), reader, {
       name: fileName,
       params,
       validation,

@@ -1,22 +1,22 @@
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import type { Random } from '../random.js';
 import type { Packing } from './case.js';
-import { below, pick, times } from './pick.js';
-import { lenient } from '../readers/import-pieces.js';
+import { randomBelow, pick, timesOf } from './pick.js';
+import { lenientParams } from '../readers/import-pieces.js';
 
 /** Random parameters for a reader: often none, else some that it knows, occasionally with values that it should reject. */
 export function randomParams(reader: string, next: Random): Record<string, unknown> {
   if (next() < 0.5) return {};
   const params: Record<string, unknown> = {};
-  for (const [name, values] of Object.entries(known[reader] ?? {})) {
-    if (next() < 0.3) params[name] = next() < 0.04 ? pick(next, odd) : values(next);
+  for (const [name, values] of Object.entries(knownParams[reader] ?? {})) {
+    if (next() < 0.3) params[name] = next() < 0.04 ? pick(next, oddValues) : values(next);
   }
   return params;
 }
 
 /** Random validation parameters. */
 export function randomValidation(next: Random): ValidationParams {
-  if (next() < 0.6) return lenient;
+  if (next() < 0.6) return lenientParams;
   return {
     disable: next() < 0.3,
     raiseOnErrors: next() < 0.3,
@@ -29,13 +29,13 @@ export function randomValidation(next: Random): ValidationParams {
 export function randomPacking(next: Random): Packing {
   return {
     compression: pick(next, ['plain', 'plain', 'gzip', 'bgzf']),
-    blockBytes: 1 + below(next, pick(next, [20, 300, 5_000])),
+    blockBytes: 1 + randomBelow(next, pick(next, [20, 300, 5_000])),
     damage: next() < 0.8 ? 'none' : pick(next, ['flipped', 'flipped', 'cut', 'appended', 'padded']),
     at: next(),
   };
 }
 
-const odd: readonly unknown[] = [
+const oddValues: readonly unknown[] = [
   null,
   '',
   0,
@@ -58,15 +58,15 @@ const table: Values = {
   delimiter: (next) => pick(next, [',', ';', '\t', '|', ' ', '¦']),
   quotechar: (next) => pick(next, ['"', "'", '', '§']),
   header: (next) => pick(next, [null, 0, 1, 2, 'infer', 'None', '1']),
-  headercols: (next) => times(1 + below(next, 6), (i) => pick(next, [`h${i}`, 'h', ''])),
+  headercols: (next) => timesOf(1 + randomBelow(next, 6), (i) => pick(next, [`h${i}`, 'h', ''])),
   comment: (next) => pick(next, ['#', '', '"', '//', 'a']),
-  skiprows: (next) => times(below(next, 5), () => below(next, 20)),
-  skipcols: (next) => times(below(next, 3), () => below(next, 5)),
+  skiprows: (next) => timesOf(randomBelow(next, 5), () => randomBelow(next, 20)),
+  skipcols: (next) => timesOf(randomBelow(next, 3), () => randomBelow(next, 5)),
 };
 const feature: Values = { ...build, comment: (next) => pick(next, ['#', '##', '//', 'chr']) };
 
 /** Random values of each parameter, by reader. */
-export const known: Readonly<Record<string, Values>> = {
+export const knownParams: Readonly<Record<string, Values>> = {
   json: {},
   vcf: {
     ...build,

@@ -2,27 +2,27 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Batch } from '../../engine/ingest/batch.js';
 import { compressionOf } from '../../readers/source/compression.js';
 import { random, type Random } from '../random.js';
-import { plainly, type FuzzCase } from './case.js';
+import { plainCase, type FuzzCase } from './case.js';
 import { agreesWithOracle } from './oracles.js';
 import { Failure, fileName, outcomeOf, type Outcome } from './outcome.js';
-import { below } from './pick.js';
+import { randomBelow } from './pick.js';
 import { checkStorage } from './stored.js';
 import type { SourceImport } from '../readers/import-source.js';
 
 /** Checks the properties that hold for every input; throws a `Failure` for the first that does not. */
 export async function check(one: FuzzCase, withStorage: boolean): Promise<void> {
   const next = random(one.seed);
-  const whole = await outcomeOf({ ...one, packing: plainly.packing });
-  await compressedAsPlain(one, whole, next);
+  const wholeOutcome = await outcomeOf({ ...one, packing: plainCase.packing });
+  await compressedAsPlain(one, wholeOutcome, next);
   // Chunks of single lines for small inputs, some dozens of chunks for large ones.
-  const least = Math.ceil(one.bytes.length / 50);
-  for (const range of [1, least * 10])
-    await splitAsWhole(one, whole, least + below(next, range), next);
-  if (whole.kind === 'read') {
-    checkCounts(whole.import);
-    checkLines(one, whole.import);
-    agreesWithOracle(one, whole.import);
-    await twiceAsOnce(one, whole.import, next);
+  const leastBytes = Math.ceil(one.bytes.length / 50);
+  for (const range of [1, leastBytes * 10])
+    await splitAsWhole(one, wholeOutcome, leastBytes + randomBelow(next, range), next);
+  if (wholeOutcome.kind === 'read') {
+    checkCounts(wholeOutcome.import);
+    checkLines(one, wholeOutcome.import);
+    agreesWithOracle(one, wholeOutcome.import);
+    await twiceAsOnce(one, wholeOutcome.import, next);
     if (withStorage) await storedAsRead(one);
   }
   const spoiled = Object.keys(Object.prototype);
@@ -36,7 +36,7 @@ async function compressedAsPlain(one: FuzzCase, whole: Outcome, next: Random): P
   if (compression === 'plain' || looksCompressed(one.bytes)) return;
   const targetBytes = chunkBytes(one, next);
   const found = await outcomeOf(one, { targetBytes });
-  if (damage === 'none') return same('packing', one, found, whole);
+  if (damage === 'none') return expectSame('packing', one, found, whole);
   if (found.kind === 'refused') return;
   const isWarned = found.import.warnings.some((warning) =>
     warning.includes('end block is missing'),
@@ -44,7 +44,7 @@ async function compressedAsPlain(one: FuzzCase, whole: Outcome, next: Random): P
   if (damage === 'appended')
     throw new Failure('damage', 'bytes after the compressed text went unnoticed');
   if (!(damage === 'cut' && isWarned))
-    same('damage', one, withoutWarnings(found), withoutWarnings(whole));
+    expectSame('damage', one, withoutWarnings(found), withoutWarnings(whole));
 }
 
 function looksCompressed(bytes: Buffer): boolean {
@@ -57,7 +57,7 @@ function looksCompressed(bytes: Buffer): boolean {
 
 /** A random chunk size for up to a few dozen chunks. */
 function chunkBytes({ bytes }: FuzzCase, next: Random): number {
-  return Math.ceil(bytes.length / 40) + below(next, 2_000);
+  return Math.ceil(bytes.length / 40) + randomBelow(next, 2_000);
 }
 
 function withoutWarnings(outcome: Outcome): Outcome {
@@ -73,26 +73,26 @@ async function splitAsWhole(
   targetBytes: number,
   next: Random,
 ): Promise<void> {
-  const plain = { ...one, packing: plainly.packing };
-  const split = await outcomeOf(plain, { targetBytes, shuffle: next });
-  same('cut', one, split, whole);
+  const unpackedCase = { ...one, packing: plainCase.packing };
+  const split = await outcomeOf(unpackedCase, { targetBytes, shuffle: next });
+  expectSame('cut', one, split, whole);
 }
 
 /** A second pass over all chunks, and an import into a dataset with the columns found, give the same records. */
 async function twiceAsOnce(one: FuzzCase, whole: SourceImport, next: Random): Promise<void> {
   if (whole.error !== null) return;
-  const plain = { ...one, packing: plainly.packing };
+  const unpackedCase = { ...one, packing: plainCase.packing };
   const targetBytes = chunkBytes(one, next);
-  const twice = await outcomeOf(plain, { targetBytes, isReadTwice: true });
-  same('twice', one, twice, { kind: 'read', import: whole });
+  const outcomeTwice = await outcomeOf(unpackedCase, { targetBytes, isReadTwice: true });
+  expectSame('twice', one, outcomeTwice, { kind: 'read', import: whole });
   if (one.validation.strict) return; // a single value for a list is an error then
-  const known = await outcomeOf(plain, { targetBytes, known: whole.columns });
-  if (known.kind === 'refused' || known.import.error !== null) {
-    const why = known.kind === 'refused' ? known.message : known.import.error;
+  const knownOutcome = await outcomeOf(unpackedCase, { targetBytes, known: whole.columns });
+  if (knownOutcome.kind === 'refused' || knownOutcome.import.error !== null) {
+    const why = knownOutcome.kind === 'refused' ? knownOutcome.message : knownOutcome.import.error;
     throw new Failure('known', `refused by a dataset that has its columns: ${why}`);
   }
-  different('known', 'rows', known.import.rows, whole.rows);
-  different('known', 'columns', known.import.columns, whole.columns);
+  failDifferent('known', 'rows', knownOutcome.import.rows, whole.rows);
+  failDifferent('known', 'columns', knownOutcome.import.columns, whole.columns);
 }
 
 /** `read = stored + rejected`, and every rejected record has an error. */
@@ -106,11 +106,11 @@ function checkCounts({ stored, rejected, findings, rows, error }: SourceImport):
     throw new Failure('count', `${findings.errors} errors, and the import completes`);
   if (findings.records !== rejected)
     throw new Failure('count', `${rejected} rejected, ${findings.records} in the findings`);
-  const counted = findings.examples.reduce((sum, example) => sum + example.count, 0);
-  if (findings.examples.length < 1_000 && counted !== findings.errors + findings.warnings)
+  const countedExamples = findings.examples.reduce((sum, example) => sum + example.count, 0);
+  if (findings.examples.length < 1_000 && countedExamples !== findings.errors + findings.warnings)
     throw new Failure(
       'count',
-      `${findings.errors} errors and ${findings.warnings} warnings, ${counted} in examples`,
+      `${findings.errors} errors and ${findings.warnings} warnings, ${countedExamples} in examples`,
     );
 }
 
@@ -126,13 +126,13 @@ function checkLines(one: FuzzCase, { error, findings }: SourceImport): void {
 
 async function storedAsRead(one: FuzzCase): Promise<void> {
   const batches: Batch[] = [];
-  const plain = { ...one, packing: plainly.packing };
-  await outcomeOf(plain, { targetBytes: 2_000, onBatch: (batch) => batches.push(batch) });
+  const unpackedCase = { ...one, packing: plainCase.packing };
+  await outcomeOf(unpackedCase, { targetBytes: 2_000, onBatch: (batch) => batches.push(batch) });
   for (const batch of batches) await checkStorage(batch);
 }
 
 /** Throws a `Failure` when two outcomes differ for the user. */
-function same(property: string, one: FuzzCase, found: Outcome, want: Outcome): void {
+function expectSame(property: string, one: FuzzCase, found: Outcome, want: Outcome): void {
   if (found.kind === 'refused' || want.kind === 'refused') {
     const [a, b] = [found, want].map((outcome) =>
       outcome.kind === 'refused' ? outcome.message : (outcome.import.error ?? 'completed'),
@@ -144,28 +144,28 @@ function same(property: string, one: FuzzCase, found: Outcome, want: Outcome): v
   if (one.validation.raiseOnErrors && want.import.error !== null) {
     const first = (text: string | null): string | undefined =>
       text?.replace(/; \d+ more errors?$/, '');
-    return different(property, 'error', first(found.import.error), first(want.import.error));
+    return failDifferent(property, 'error', first(found.import.error), first(want.import.error));
   }
   const always = ['error', 'findings', 'warnings', 'about', 'genomeBuild', 'rejected'] as const;
-  for (const part of always) different(property, part, found.import[part], want.import[part]);
+  for (const part of always) failDifferent(property, part, found.import[part], want.import[part]);
   if (want.import.error !== null) return; // the records before the error are not stored
   for (const part of ['stored', 'rows'] as const)
-    different(property, part, found.import[part], want.import[part]);
+    failDifferent(property, part, found.import[part], want.import[part]);
   // Without records, the declared columns depend on whether there is an empty chunk.
   if (want.import.stored > 0)
-    different(property, 'columns', found.import.columns, want.import.columns);
+    failDifferent(property, 'columns', found.import.columns, want.import.columns);
 }
 
-function different(property: string, part: string, found: unknown, want: unknown): void {
+function failDifferent(property: string, part: string, found: unknown, want: unknown): void {
   if (isDeepStrictEqual(found, want)) return;
   if (Array.isArray(found) && Array.isArray(want) && found.length === want.length) {
     const i = found.findIndex((item, at) => !isDeepStrictEqual(item, want[at]));
-    return different(property, `${part}[${i}]`, found[i], want[i]);
+    return failDifferent(property, `${part}[${i}]`, found[i], want[i]);
   }
-  throw new Failure(property, `${part}: ${shown(found)}\n  instead of: ${shown(want)}`);
+  throw new Failure(property, `${part}: ${shownValue(found)}\n  instead of: ${shownValue(want)}`);
 }
 
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   const text = JSON.stringify(value, (_, item: unknown) =>
     typeof item === 'bigint' ? `${item}n` : Object.is(item, -0) ? '-0' : item,
   );

@@ -17,9 +17,9 @@ describe.each(readers.map(({ name }) => name))('%s', (reader) => {
   test(`${inputs} random inputs have all properties (STRANDLAKE_SEED=${seed})`, async () => {
     const material = materialFor(reader);
     for (let i = 0; i < inputs; i++) {
-      const one = generateCase(reader, seed + i, material);
-      await check(one, i % 25 === 0).catch((cause: unknown) => {
-        throw new Error(`npm run fuzz -- ${reader} --input ${one.seed}`, { cause });
+      const newCase = generateCase(reader, seed + i, material);
+      await check(newCase, i % 25 === 0).catch((cause: unknown) => {
+        throw new Error(`npm run fuzz -- ${reader} --input ${newCase.seed}`, { cause });
       });
     }
     expect(Object.keys(Object.prototype)).toEqual([]);

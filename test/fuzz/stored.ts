@@ -24,10 +24,13 @@ export async function checkStorage(batch: Batch): Promise<void> {
       const children = part.data.children.slice(2) as Data[];
       return rowsOf(makeBatch(batch.columns, part.numRows, children), batch.columns);
     });
-    const want = rowsOf(batch, batch.columns);
-    const i = want.findIndex((row, at) => !isDeepStrictEqual(row, found[at]));
-    if (i >= 0 || found.length !== want.length)
-      throw new Failure('stored', `${show(found[i])}\n  instead of: ${show(want[i])}`);
+    const expectedRows = rowsOf(batch, batch.columns);
+    const i = expectedRows.findIndex((row, at) => !isDeepStrictEqual(row, found[at]));
+    if (i >= 0 || found.length !== expectedRows.length)
+      throw new Failure(
+        'stored',
+        `${shownValue(found[i])}\n  instead of: ${shownValue(expectedRows[i])}`,
+      );
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw new Failure('stored', String((error as Error).stack));
@@ -36,7 +39,7 @@ export async function checkStorage(batch: Batch): Promise<void> {
   }
 }
 
-function show(value: unknown): string {
+function shownValue(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) =>
     typeof item === 'bigint' ? String(item) : item,
   )?.slice(0, 500);

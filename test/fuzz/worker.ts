@@ -13,7 +13,7 @@ import { publishCase } from './shared.js';
  */
 
 const { job, shared } = workerData as { job: FuzzJob; shared: SharedMemory };
-const known = new Set<string>();
+const knownFailures = new Set<string>();
 
 await main();
 
@@ -21,37 +21,37 @@ async function main(): Promise<void> {
   const material = materialFor(job.reader);
   const end = Date.now() + job.minutes * 60_000;
   for (let i = 0; Date.now() < end && i < job.maxInputs; i++) {
-    // Each input has a seed of its own, so that it can be generated again without those before it.
+    // Each input has its own seed, so that it can be generated again alone.
     const seed = (job.seed * 1_000_003 + i) >>> 0;
-    const one = generateCase(job.reader, seed, material);
-    publishCase(shared, i, one);
-    await checkAndReport(one, i % 25 === 0);
+    const newCase = generateCase(job.reader, seed, material);
+    publishCase(shared, i, newCase);
+    await checkAndReport(newCase, i % 25 === 0);
   }
 }
 
 async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void> {
   const before = process.memoryUsage.rss();
   const failure = await failureOf(one, withStorage);
-  const grown = (process.memoryUsage.rss() - before) / 2 ** 20;
-  if (grown > 400)
+  const grownMb = (process.memoryUsage.rss() - before) / 2 ** 20;
+  if (grownMb > 400)
     report({
       property: 'memory',
-      message: `${grown.toFixed(0)} MB more than before`,
-      path: saveCase(one, 'memory', `${grown} MB`),
+      message: `${grownMb.toFixed(0)} MB more than before`,
+      path: saveCase(one, 'memory', `${grownMb} MB`),
     });
-  if (failure === null || known.has(signature(failure))) return;
-  known.add(signature(failure));
+  if (failure === null || knownFailures.has(signature(failure))) return;
+  knownFailures.add(signature(failure));
   report({ property: failure.property, message: failure.message, path: '(being minimised)' });
-  const small = await minimise(one, async (other) => {
+  const smallestCase = await minimise(one, async (other) => {
     publishCase(shared, -1, other);
-    const again = await failureOf(other, withStorage);
-    return again !== null && signature(again) === signature(failure);
+    const repeatedFailure = await failureOf(other, withStorage);
+    return repeatedFailure !== null && signature(repeatedFailure) === signature(failure);
   });
-  const last = (await failureOf(small, withStorage)) ?? failure;
+  const last = (await failureOf(smallestCase, withStorage)) ?? failure;
   report({
     property: failure.property,
     message: last.message,
-    path: saveCase(small, failure.property, last.message.split('\n')[0]!),
+    path: saveCase(smallestCase, failure.property, last.message.split('\n')[0]!),
   });
 }
 

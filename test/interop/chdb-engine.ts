@@ -1,10 +1,10 @@
 import { parseJson } from '../../engine/core/json.js';
-import { clickhouse } from '../../engine/query/sql/clickhouse.js';
+import { clickhouseDialect } from '../../engine/query/sql/clickhouse.js';
 import { queryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Param } from '../../engine/query/sql/params.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 
-/** What is used of chdb: a statement with values for its `{p1:String}` places, which the engine itself fills in. */
+/** The used part of chdb: a statement with values for its placeholders `{p1:String}`, which the engine itself fills in. */
 export type QueryBind = (sql: string, values: object, format: string) => string;
 
 /** ClickHouse, embedded, as an engine for queries over the Delta tables that `folderOf` names. */
@@ -24,7 +24,7 @@ export function openChdb(
     return rows.map((row) => row.map((value, index) => handedOver(value, types![index] as string)));
   };
   return queryEngine({
-    language: clickhouse(folderOf),
+    language: clickhouseDialect(folderOf),
     // A promise, so that what it throws is its rejection.
     run: (sql, params) => Promise.resolve().then(() => run(sql, params)),
     async *stream(sql, params) {
@@ -37,16 +37,18 @@ export function openChdb(
 
 /** The binding refuses infinity, and whole doubles beyond 2^53 for fear of their last digits; it loses the sign of zero. */
 function bindable({ value }: Param): unknown {
-  const one = (scalar: Scalar): unknown => {
+  const plainScalar = (scalar: Scalar): unknown => {
     if (typeof scalar !== 'number') return scalar;
     if (Object.is(scalar, -0) && !Array.isArray(value)) return '-0';
     if (!Number.isFinite(scalar)) return scalar > 0 ? 'inf' : '-inf';
     return Number.isInteger(scalar) && !Number.isSafeInteger(scalar) ? BigInt(scalar) : scalar;
   };
-  return Array.isArray(value) ? (value as readonly Scalar[]).map(one) : one(value as Scalar);
+  return Array.isArray(value)
+    ? (value as readonly Scalar[]).map(plainScalar)
+    : plainScalar(value as Scalar);
 }
 
-/** In the form in which DuckDB hands values over. */
+/** Converts values to the form in which DuckDB returns them. */
 function handedOver(value: unknown, type: string): unknown {
   if (value === null) return null;
   if (type.includes('DateTime64')) return { micros: microsOf(value as string) };
@@ -54,7 +56,7 @@ function handedOver(value: unknown, type: string): unknown {
   return /\bFloat(32|64)\b/.test(type) ? Number(value) : value;
 }
 
-/** From `2016-05-01 12:30:00.123456`. */
+/** The microseconds of `2016-05-01 12:30:00.123456`. */
 function microsOf(text: string): bigint {
   const [date, time] = text.split(' ') as [string, string];
   const seconds = BigInt(Date.parse(`${date}T${time.slice(0, 8)}Z`)) / 1000n;

@@ -8,13 +8,13 @@ import type { Predicate } from '../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../engine/query/request/request.js';
 import { runQuery, runTexts } from '../../engine/query/plan/query.js';
 import type { Dataset } from '../engine/query/dataset.js';
-import { asking, difference, store } from '../engine/query/property-check.js';
+import { askEngine, difference, store } from '../engine/query/property-check.js';
 import { randomMade } from '../engine/query/random-records.js';
 import { randomRequest, type RandomRequest } from '../engine/query/random-request.js';
 import { Random } from '../engine/query/random.js';
 import { sixRecords } from '../engine/query/six-records.js';
 import type { QueryBind } from './chdb-engine.js';
-import { bare, settledMade } from './settle.js';
+import { withoutEmpty, settledMade } from './settle.js';
 import { openTables, type Tables } from './tables.js';
 import { compareDates, compareFolding, compareJson, compareNumbers } from './texts.js';
 import { seed } from '../seed.js';
@@ -22,7 +22,7 @@ import { seed } from '../seed.js';
 /** Runs a piece of work and reports whether the claim holds. */
 type Check = (claim: string, work: () => Promise<void>) => Promise<void>;
 
-/** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
+/** The number of cases; STRANDLAKE_SEED repeats them, STRANDLAKE_CASES sets their number. */
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 500);
 const casesPerDataset = 50;
 
@@ -72,33 +72,33 @@ async function compareExamples(tables: Tables, lines: readonly string[]): Promis
     const input = parseJson(line.slice(0, line.indexOf('==>')));
     const body = Array.isArray(input) ? { filters: input } : input;
     const request = parseQuery(body, dataset.fields);
-    const [one, other] = await both(tables, dataset, request);
-    assert.deepEqual(rounded(other), rounded(one), line);
+    const [one, other] = await bothAnswers(tables, dataset, request);
+    assert.deepEqual(roundedFacets(other), roundedFacets(one), line);
   }
 }
 
 /** Over records that hold nothing which ClickHouse reads in another way. */
 async function compareSettled(tables: Tables, random: Random): Promise<void> {
   for (let done = 0; done < cases; done += casesPerDataset) {
-    const made = settledMade(randomMade(random));
-    const dataset = await store(tables.duckdb, made);
-    const ask = asking(tables.clickhouse, dataset);
-    const askDuckdb = asking(tables.duckdb, dataset);
+    const madeData = settledMade(randomMade(random));
+    const dataset = await store(tables.duckdb, madeData);
+    const ask = askEngine(tables.clickhouse, dataset);
+    const askDuckdb = askEngine(tables.duckdb, dataset);
     for (let i = 0; i < casesPerDataset; i += 1) {
-      const asked = withWholeObjects(randomRequest(random, made), dataset);
-      const where = `case ${done + i}: ${shown({ body: asked.body, made })}`;
+      const wholeRequest = withWholeObjects(randomRequest(random, madeData), dataset);
+      const caseText = `case ${done + i}: ${shownValue({ body: wholeRequest.body, made: madeData })}`;
       let results = '';
-      const differs = await difference(made, asked, async (request) => {
+      const engineDifference = await difference(madeData, wholeRequest, async (request) => {
         const answer = await ask(request);
         ({ results } = answer);
         return answer;
       });
-      assert.equal(differs, null, where);
-      const request = parsed(asked.body, dataset);
+      assert.equal(engineDifference, null, caseText);
+      const request = parsed(wholeRequest.body, dataset);
       if (!request) continue;
       // Sums of doubles depend on the order of adding, so the loop alone judges facets.
-      assert.equal(results, (await askDuckdb({ ...asked, cursor: null })).results, where);
-      if (i % 4 === 0) await compareCells(tables, dataset, request, where);
+      assert.equal(results, (await askDuckdb({ ...wholeRequest, cursor: null })).results, caseText);
+      if (i % 4 === 0) await compareCells(tables, dataset, request, caseText);
     }
   }
 }
@@ -108,23 +108,23 @@ async function compareSettled(tables: Tables, random: Random): Promise<void> {
  * out, because ClickHouse takes an empty object for an absent one.
  */
 async function compareGaps(tables: Tables, random: Random): Promise<void> {
-  let left = 0;
+  let casesLeft = 0;
   for (let done = 0; done < cases; done += casesPerDataset) {
-    const made = randomMade(random);
-    const dataset = await store(tables.duckdb, made);
+    const madeData = randomMade(random);
+    const dataset = await store(tables.duckdb, madeData);
     for (let i = 0; i < casesPerDataset; i += 1) {
-      const { body } = randomRequest(random, made);
+      const { body } = randomRequest(random, madeData);
       const request = parsed({ ...body, facets: null }, dataset);
       if (!request || testsObject(request.predicate)) {
-        left += 1;
+        casesLeft += 1;
         continue;
       }
-      const [one, other] = await both(tables, dataset, request);
-      const where = `case ${done + i}: ${shown({ body, made })}`;
-      assert.deepEqual({ ...other, results: bareOf(other.results) }, { ...one, results: bareOf(one.results) }, where); // prettier-ignore
+      const [one, other] = await bothAnswers(tables, dataset, request);
+      const caseText = `case ${done + i}: ${shownValue({ body, made: madeData })}`;
+      assert.deepEqual({ ...other, results: bareOf(other.results) }, { ...one, results: bareOf(one.results) }, caseText); // prettier-ignore
     }
   }
-  console.log(`    ${left} left out: refused, or a condition on an object as a whole`);
+  console.log(`    ${casesLeft} left out: refused, or a condition on an object as a whole`);
 }
 
 /** The page as lines of cells. */
@@ -147,7 +147,7 @@ interface Answer {
   readonly facets?: unknown;
 }
 
-async function both(
+async function bothAnswers(
   { duckdb, clickhouse }: Tables,
   { snapshot, fields }: Dataset,
   request: QueryRequest,
@@ -169,7 +169,7 @@ function parsed(body: unknown, dataset: Dataset): QueryRequest | undefined {
   }
 }
 
-/** Not for parts of objects: where an object has none of them, DuckDB shows it empty, ClickHouse as absent. */
+/** Members of objects are not requested: for an object that has none of them, DuckDB shows an empty object, ClickHouse none. */
 function withWholeObjects(request: RandomRequest, dataset: Dataset): RandomRequest {
   const { fields, excludeFields } = parsed(request.body, dataset) ?? noNames;
   if (![...(fields ?? []), ...excludeFields].some((path) => path.length > 1)) return request;
@@ -188,22 +188,24 @@ function testsObject(predicate: Predicate): boolean {
 }
 
 function bareOf(results: string): unknown {
-  return (parseJson(results) as readonly unknown[]).map(bare);
+  return (parseJson(results) as readonly unknown[]).map(withoutEmpty);
 }
 
 /** Numbers to ten digits: the engines add up in different orders. */
-function rounded({ facets, ...rest }: Answer): unknown {
-  const round = (value: unknown): unknown => {
+function roundedFacets({ facets, ...rest }: Answer): unknown {
+  const roundNumbers = (value: unknown): unknown => {
     if (typeof value === 'bigint' || typeof value === 'number')
       return Number(value).toPrecision(10);
-    if (Array.isArray(value)) return value.map(round);
+    if (Array.isArray(value)) return value.map(roundNumbers);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, round(member)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, roundNumbers(member)]),
+    );
   };
-  return { ...rest, facets: round(facets) };
+  return { ...rest, facets: roundNumbers(facets) };
 }
 
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'bigint' ? `${part}n` : part,
   );

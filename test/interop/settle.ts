@@ -1,6 +1,6 @@
 import type { Column, Columns, Value } from '../../engine/core/types.js';
 import type { TestRow } from '../engine/query/dataset.js';
-import type { Made } from '../engine/query/naive-fields.js';
+import type { MadeDataset } from '../engine/query/naive-fields.js';
 
 /*
  * ClickHouse has no null lists and no null objects: what a file does not have, it reads as an empty list, and as an object whose
@@ -8,10 +8,10 @@ import type { Made } from '../engine/query/naive-fields.js';
  */
 
 /** The dataset with all its records as ClickHouse reads them. */
-export function settledMade(made: Made): Made {
+export function settledMade(made: MadeDataset): MadeDataset {
   const segments = made.segments.map(({ rows }) => ({
     columns: made.columns,
-    rows: rows.map((row) => settled(made.columns, row)),
+    rows: rows.map((row) => settleRow(made.columns, row)),
   }));
   return { ...made, segments };
 }
@@ -20,16 +20,16 @@ export function settledMade(made: Made): Made {
  * The record as ClickHouse reads it: lists are there, and objects if there is anything in them. Zero has no sign: DuckDB shows
  * it, but not where it sorts by it.
  */
-function settled(columns: Columns, row: TestRow): TestRow {
-  const kept = Object.entries(row).filter(([name]) => name.startsWith('_'));
+function settleRow(columns: Columns, row: TestRow): TestRow {
+  const keptEntries = Object.entries(row).filter(([name]) => name.startsWith('_'));
   const members = columns.map((column): readonly [string, Value] => [
     column.name,
-    settledValue(column, own(row, column.name)) ?? (column.isList ? [] : null),
+    settledValue(column, ownValue(row, column.name)) ?? (column.isList ? [] : null),
   ]);
-  return Object.fromEntries([...kept, ...members]) as TestRow;
+  return Object.fromEntries([...keptEntries, ...members]) as TestRow;
 }
 
-/** Null where there is nothing. */
+/** The value, with null for empty objects. */
 function settledValue(column: Column, value: Value): Value {
   if (value === null) return null;
   if (column.isList) {
@@ -39,22 +39,22 @@ function settledValue(column: Column, value: Value): Value {
   }
   if (column.type !== 'object') return value === 0 ? 0 : value;
   const members = (column.children ?? [])
-    .map((child) => [child.name, settledValue(child, own(value, child.name))] as const)
+    .map((child) => [child.name, settledValue(child, ownValue(value, child.name))] as const)
     .filter(([, member]) => member !== null);
   return members.length === 0 ? null : Object.fromEntries(members);
 }
 
 /** A record of an answer without what cannot be told apart: absent, an empty list, and an object of nothing; 0 and -0. */
-export function bare(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? null : value.map(bare);
+export function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? null : value.map(withoutEmpty);
   if (typeof value !== 'object' || value === null) return value === 0 ? 0 : value;
   const members = Object.entries(value)
-    .map(([name, member]) => [name, bare(member)] as const)
+    .map(([name, member]) => [name, withoutEmpty(member)] as const)
     .filter(([, member]) => member !== null);
   return members.length === 0 ? null : Object.fromEntries(members);
 }
 
-function own(record: unknown, name: string): Value {
+function ownValue(record: unknown, name: string): Value {
   return (
     (Object.hasOwn(record as object, name) ? (record as Record<string, Value>)[name] : null) ?? null
   );

@@ -11,17 +11,17 @@ import type { Tables } from './tables.js';
  * pass are those of docs/decisions/0016-two-dialects.md, by their names there.
  */
 
-/** Every character has the same JSON text. */
+/** Every character has the same JSON text in both engines. */
 export async function compareJson(tables: Tables): Promise<void> {
   for (const part of parts(characters()))
     await compare(tables, 'string', part, (dialect, value) => dialect.json(value, 'string'));
 }
 
-/** Every character is folded to the same, alone and before a sigma. */
+/** Every character folds to the same character in both engines, alone and before a sigma. */
 export async function compareFolding(tables: Tables): Promise<void> {
   const fold = (dialect: Dialect, value: string): string => dialect.fold(value);
-  const old = characters().filter((character) => !isNewLetter(character.codePointAt(0)!));
-  for (const part of parts(old)) {
+  const oldCharacters = characters().filter((character) => !isNewLetter(character.codePointAt(0)!));
+  for (const part of parts(oldCharacters)) {
     await compare(tables, 'string', part.filter((character) => character !== byteOrderMark), fold); // prettier-ignore
     await compare(tables, 'string', part.map((character) => `a${character}Σ`), fold); // prettier-ignore
   }
@@ -60,8 +60,8 @@ export async function compareDates(tables: Tables, seed: number): Promise<void> 
   ];
   for (let i = 0; i < 1_000; i += 1) {
     const moment = BigInt(Math.floor(first + random.next() * (last - first)));
-    const whole = random.pick([1n, 1_000n, 1_000_000n, 86_400_000_000n]);
-    micros.push(moment - (moment % whole));
+    const wholeUnit = random.pick([1n, 1_000n, 1_000_000n, 86_400_000_000n]);
+    micros.push(moment - (moment % wholeUnit));
   }
   const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
   await compare(tables, 'date', micros, (dialect, value) => dialect.json(value, 'date'));
@@ -73,13 +73,13 @@ const byteOrderMark = '\ufeff';
 
 /** Letters that got their lower case with Unicode 16 and 17, whose tables DuckDB has not. */
 function isNewLetter(code: number): boolean {
-  const single = [0x1c89, 0xa7cb, 0xa7cc, 0xa7ce, 0xa7d2, 0xa7d4, 0xa7da, 0xa7dc];
+  const singleCodes = [0x1c89, 0xa7cb, 0xa7cc, 0xa7ce, 0xa7d2, 0xa7d4, 0xa7da, 0xa7dc];
   const isGaray = code >= 0x10d50 && code <= 0x10d65;
   const isBeriaErfe = code >= 0x16ea0 && code <= 0x16eb8;
-  return single.includes(code) || isGaray || isBeriaErfe;
+  return singleCodes.includes(code) || isGaray || isBeriaErfe;
 }
 
-/** All but NUL, which no stored text holds, and surrogates. */
+/** All characters but surrogates and NUL, which no stored text contains. */
 function characters(): readonly string[] {
   const all: string[] = [];
   for (let code = 1; code < 0x11_0000; code += 1)
@@ -114,12 +114,12 @@ async function compare(
   assert.deepEqual([differing.length, differing.slice(0, 5)], [0, []], type);
 }
 
-/** True if two texts read back as the same 32-bit float. */
+/** True if two texts denote the same 32-bit float. */
 function isSameFloat(one: unknown, other: unknown): boolean {
   return Math.fround(Number(one)) === Math.fround(Number(other));
 }
 
-/** True if a text reads back as exactly this double. */
+/** True if a text denotes exactly this double. */
 function isText(text: unknown, value: Scalar): boolean {
   return typeof text === 'string' && Object.is(Number(text), value);
 }

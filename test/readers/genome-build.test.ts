@@ -25,20 +25,20 @@ function contigsOf(path: string): ReadonlyMap<string, string> {
 const record = '1\t5\t.\tA\tT\t.\t.\t.\n';
 const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
 const contig = (name: string, length: string) => `##contig=<ID=${name},length=${length}>\n`;
-const read = (meta: string, params = {}) =>
+const readVcf = (meta: string, params = {}) =>
   importSource(`##fileformat=VCFv4.2\n${meta}${columns}${record}`, 'vcf', { params });
 
 describe.each(Object.entries(lengths))('%s', (build, contigs) => {
   test('is recognised by the length of any of its chromosomes', async () => {
     expect(contigs.size).toBe(24);
     for (const [name, length] of contigs) {
-      const { rows, genomeBuild } = await read(contig(name, length));
+      const { rows, genomeBuild } = await readVcf(contig(name, length));
       expect([name, genomeBuild]).toEqual([name, build]);
       expect(rows[0]).toMatchObject({
         genomic_coordinates: { build },
         variant: `${build.toUpperCase()}-1-5-5-T`,
       });
-      expect((await read(contig(`chr${name}`, length))).genomeBuild).toBe(build);
+      expect((await readVcf(contig(`chr${name}`, length))).genomeBuild).toBe(build);
       const gff = `##gff-version 3\n##sequence-region ${name} 1 ${length}\n${name}\t.\tgene\t5\t9\t.\t+\t.\tID=a\n`;
       expect((await importSource(gff, 'gff3')).genomeBuild).toBe(build);
     }
@@ -46,39 +46,39 @@ describe.each(Object.entries(lengths))('%s', (build, contigs) => {
 
   test('is guessed in silence only where nothing speaks against it', async () => {
     const all = [...contigs].map(([name, length]) => contig(name, length)).join('');
-    const named = build === 'T2T-CHM13' ? [/T2T-CHM13.* neither/] : [];
-    const matching = (patterns: readonly RegExp[]) =>
+    const namedWarnings = build === 'T2T-CHM13' ? [/T2T-CHM13.* neither/] : [];
+    const matchingTexts = (patterns: readonly RegExp[]) =>
       patterns.map((pattern) => expect.stringMatching(pattern));
-    expect((await read(all)).warnings).toEqual(matching(named));
-    const other = build === 'GRCh37' ? 'GRCh38' : 'GRCh37';
+    expect((await readVcf(all)).warnings).toEqual(matchingTexts(namedWarnings));
+    const otherBuild = build === 'GRCh37' ? 'GRCh38' : 'GRCh37';
 
-    const asked = await read(all, { genome_build: other });
-    expect(asked.genomeBuild).toBe(other);
-    expect(asked.warnings).toEqual([expect.stringContaining(`the lengths of ${build}, but ${other} is asked for`)]);
+    const askedRead = await readVcf(all, { genome_build: otherBuild });
+    expect(askedRead.genomeBuild).toBe(otherBuild);
+    expect(askedRead.warnings).toEqual([expect.stringContaining(`the lengths of ${build}, but ${otherBuild} is asked for`)]);
 
-    const misnamed = await read(`##reference=${other}.fa\n${all}`);
+    const misnamed = await readVcf(`##reference=${otherBuild}.fa\n${all}`);
     expect(misnamed.genomeBuild).toBe(build);
     expect(misnamed.warnings).toEqual(
-      matching([new RegExp(`header names ${other}, but .*lengths of ${build}`), ...named]),
+      matchingTexts([new RegExp(`header names ${otherBuild}, but .*lengths of ${build}`), ...namedWarnings]),
     );
 
-    const mixed = await read(`${all}${contig('chr3', '17')}${contig('GL000192.1', '547496')}`);
-    expect(mixed.genomeBuild).toBe(build);
-    expect(mixed.warnings).toEqual(matching([new RegExp(`chr3 has not the length of ${build}`), ...named]));
+    const mixedRead = await readVcf(`${all}${contig('chr3', '17')}${contig('GL000192.1', '547496')}`);
+    expect(mixedRead.genomeBuild).toBe(build);
+    expect(mixedRead.warnings).toEqual(matchingTexts([new RegExp(`chr3 has not the length of ${build}`), ...namedWarnings]));
   }); // prettier-ignore
 });
 
 test('lengths of no known build are a warning, whatever the file names', async () => {
   for (const meta of ['', '##reference=hg19.fa\n']) {
-    const { genomeBuild, warnings } = await read(`${meta}${contig('20', '62435964')}`);
+    const { genomeBuild, warnings } = await readVcf(`${meta}${contig('20', '62435964')}`);
     expect(genomeBuild).toBe('GRCh37');
     expect(warnings).toEqual([expect.stringContaining('none of GRCh37, GRCh38, T2T-CHM13')]);
   }
 });
 
 test('a file that tells nothing is read as GRCh37, and one that names its build as that', async () => {
-  expect(await read('')).toMatchObject({ genomeBuild: 'GRCh37', warnings: [] });
-  expect(await read(contig('GL000192.1', '547496'))).toMatchObject({ genomeBuild: 'GRCh37', warnings: [] }); // prettier-ignore
-  expect(await read('##reference=GRCh38.fa\n')).toMatchObject({ genomeBuild: 'GRCh38', warnings: [] }); // prettier-ignore
-  expect((await read('##reference=chm13v2.0.fa\n')).genomeBuild).toBe('T2T-CHM13');
+  expect(await readVcf('')).toMatchObject({ genomeBuild: 'GRCh37', warnings: [] });
+  expect(await readVcf(contig('GL000192.1', '547496'))).toMatchObject({ genomeBuild: 'GRCh37', warnings: [] }); // prettier-ignore
+  expect(await readVcf('##reference=GRCh38.fa\n')).toMatchObject({ genomeBuild: 'GRCh38', warnings: [] }); // prettier-ignore
+  expect((await readVcf('##reference=chm13v2.0.fa\n')).genomeBuild).toBe('T2T-CHM13');
 });

@@ -19,7 +19,7 @@ import { rowsOf } from './rows.js';
  * unified, and chunks that lose values by that are read again. All tests of readers read chunks by this.
  */
 
-export const lenient: ValidationParams = {
+export const lenientParams: ValidationParams = {
   disable: false,
   raiseOnErrors: false,
   strict: false,
@@ -42,7 +42,7 @@ export interface PieceOptions {
   readonly order?: readonly number[];
   /** Reads every chunk a second time with the final columns, not only those that need it. */
   readonly isReadTwice?: boolean;
-  /** Lines before the first chunk. */
+  /** The number of lines before the first chunk. */
   readonly bodyLine?: number;
   /** Collects the findings of a chunk. */
   readonly collector?: (validation: ValidationParams, isFinal: boolean) => FindingCollector;
@@ -55,7 +55,7 @@ export interface ReadPiece {
   readonly lines: number;
 }
 
-/** What the chunks came to. */
+/** The result of the chunks. */
 export interface Imported {
   readonly columns: Columns;
   /** Fields whose types no column holds together. */
@@ -67,7 +67,7 @@ export interface Imported {
   /** Records that would be stored, and those that were refused. */
   readonly stored: number;
   readonly rejected: number;
-  /** How many chunks had to be read twice. */
+  /** The number of chunks that were read twice. */
   readonly rewritten: number;
   /** Whether a chunk says that the records end in it. */
   readonly hasEnded: boolean;
@@ -84,7 +84,7 @@ export function importPieces(
   pieces: readonly Piece[],
   options: PieceOptions = {},
 ): Imported {
-  const { header = null, params = null, known = [], validation = lenient } = options;
+  const { header = null, params = null, known = [], validation = lenientParams } = options;
   const order = options.order ?? pieces.map((_, i) => i);
   const collector = options.collector ?? ((given, isFinal) => new FindingCollector(given, isFinal));
   let hints: Columns = [];
@@ -92,8 +92,8 @@ export function importPieces(
     const { bytes, ...start } = pieces[i]!;
     const out = new BatchBuilder();
     const report = collector(validation, isFinal);
-    const given = { columns, isFinal, hints, ...start };
-    const lines = reader.read(bytes, header, params, out, report, given);
+    const givenColumns = { columns, isFinal, hints, ...start };
+    const lines = reader.read(bytes, header, params, out, report, givenColumns);
     return { batch: out.finish(), report, lines };
   };
   const all: ReadPiece[] = [];
@@ -106,14 +106,14 @@ export function importPieces(
   }
   const last = all.findIndex(({ report }) => report.hasEnded);
   const firsts = last < 0 ? all : all.slice(0, last + 1);
-  const seen = firsts.map(({ batch }) => batch.seen);
-  const { columns, conflicts } = unifyColumns(known, seen);
+  const seenColumns = firsts.map(({ batch }) => batch.seen);
+  const { columns, conflicts } = unifyColumns(known, seenColumns);
   const hasErrors = firsts.some(({ report }) => report.result().errors > 0);
   // An import with errors publishes nothing, so nothing is read again for it and some of it cannot be shown.
   const seconds: ReadPiece[] = [];
   for (const i of hasErrors ? [] : order) {
     if (i >= firsts.length) continue;
-    if (options.isReadTwice !== true && !needsRewrite(seen[i]!, columns)) continue;
+    if (options.isReadTwice !== true && !needsRewrite(seenColumns[i]!, columns)) continue;
     const second = read(i, columns, true);
     if (
       options.isReadTwice !== true &&
@@ -128,21 +128,21 @@ export function importPieces(
   let linesBefore = options.bodyLine ?? 0;
   let [stored, rejected] = [0, 0];
   firsts.forEach((first, i) => {
-    const kept = seconds[i] ?? first;
+    const keptPiece = seconds[i] ?? first;
     parts.push({ findings: first.report.result(), linesBefore });
-    if (kept !== first) parts.push({ findings: kept.report.result(), linesBefore });
+    if (keptPiece !== first) parts.push({ findings: keptPiece.report.result(), linesBefore });
     if (!hasErrors || !needsRewrite(first.batch.seen, columns))
-      for (const row of rowsOf(kept.batch, columns)) rows.push(row);
-    stored += kept.batch.rows;
-    rejected += kept.report.rejected;
-    batches.push(kept.batch);
+      for (const row of rowsOf(keptPiece.batch, columns)) rows.push(row);
+    stored += keptPiece.batch.rows;
+    rejected += keptPiece.report.rejected;
+    batches.push(keptPiece.batch);
     linesBefore += first.lines;
   });
   return {
     columns,
     conflicts,
     rows,
-    findings: settledFindings(mergeFindings(parts), seen),
+    findings: settledFindings(mergeFindings(parts), seenColumns),
     lines: linesBefore - (options.bodyLine ?? 0),
     stored,
     rejected,
@@ -171,19 +171,22 @@ export function importLines(source: Uint8Array | string, options: LineOptions = 
 /** Reads JSONL that is in pieces already. */
 export function importChunks(
   chunks: readonly Uint8Array[],
-  { existing: known = [], validation = lenient, order }: LineOptions = {},
+  { existing: known = [], validation = lenientParams, order }: LineOptions = {},
 ): Imported {
   const pieces = chunks.map((bytes) => ({ bytes }));
-  const imported = importPieces(readerNamed('json'), pieces, {
+  const importedPieces = importPieces(readerNamed('json'), pieces, {
     known,
     validation,
     ...(order && { order }),
   });
-  const { conflicts } = imported;
+  const { conflicts } = importedPieces;
   if (conflicts.length > 0) throw new Error(`conflicts: ${JSON.stringify(conflicts)}`);
-  const ofColumns = columnFindings(known, imported.columns, validation);
-  const parts = [ofColumns, imported.findings].map((findings) => ({ findings, linesBefore: 0 }));
-  return { ...imported, findings: mergeFindings(parts) };
+  const ofColumns = columnFindings(known, importedPieces.columns, validation);
+  const parts = [ofColumns, importedPieces.findings].map((findings) => ({
+    findings,
+    linesBefore: 0,
+  }));
+  return { ...importedPieces, findings: mergeFindings(parts) };
 }
 
 /** Pieces of about `size` bytes, each of whole lines. */

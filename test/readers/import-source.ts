@@ -14,21 +14,21 @@ import type { Random } from '../random.js';
 import { importPieces, type Imported, type Piece, type PieceOptions } from './import-pieces.js';
 import { bgzf } from './source/bgzf.js';
 
-/** What a source came to. */
+/** The result of importing a source. */
 export interface SourceImport {
   readonly rows: readonly Row[];
   readonly columns: Columns;
-  /** What the import would fail with, or null. */
+  /** The error of the import, or null. */
   readonly error: string | null;
   readonly findings: Findings;
   readonly warnings: readonly string[];
   readonly about: unknown;
-  /** What the reader found out for all chunks. */
+  /** The header that the reader passes to all chunks. */
   readonly header: unknown;
   readonly genomeBuild: GenomeBuild | null;
   readonly ordering: readonly (readonly [name: string, ordering: number | null | undefined])[];
   readonly chunks: number;
-  /** How many chunks had to be read twice. */
+  /** The number of chunks that were read twice. */
   readonly rewritten: number;
   readonly lines: number;
   /** Records of the chunks that count: those that would be stored, and those that were refused. */
@@ -47,7 +47,7 @@ export interface FileOptions extends Pick<
   readonly shuffle?: Random;
   /** Is shown each batch as it would be stored, and where in the source it stands. */
   readonly onBatch?: (batch: Batch, index: number) => void;
-  /** Is shown the chunks. */
+  /** Called with the chunks. */
   readonly onRead?: (imported: Imported, bodyLine: number) => void;
 }
 
@@ -63,7 +63,7 @@ const layers = {
   bgzf: (bytes: Uint8Array) => bgzf(bytes, 700),
 };
 
-/** What the import task does with a source, without a scheduler, chunks behind the end of the records included. */
+/** Imports a source as the import task does, without a scheduler, including chunks after the end of the records. */
 export async function importSource(
   text: string | Uint8Array,
   reader: string,
@@ -95,7 +95,7 @@ export async function importAt(
     const pieces: Piece[] = [];
     const { targetBytes = 1 << 20 } = options;
     const splitter = reader.splitter?.(head.header, params);
-    // Where the source cannot be read on does not matter if the records end before.
+    // An error after the end of the records does not matter.
     let failure: unknown;
     try {
       for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, splitter))
@@ -105,11 +105,17 @@ export async function importAt(
     }
     const { header, bodyLine } = head;
     const order = orderOf(pieces.length, options.shuffle);
-    const imported = importPieces(reader, pieces, { ...options, header, params, order, bodyLine });
-    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, ...came } = imported;
+    const importedPieces = importPieces(reader, pieces, {
+      ...options,
+      header,
+      params,
+      order,
+      bodyLine,
+    });
+    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, ...came } = importedPieces;
     if (!hasEnded && failure !== undefined) throw failure as Error;
     batches.forEach((batch, i) => options.onBatch?.(batch, i));
-    options.onRead?.(imported, bodyLine);
+    options.onRead?.(importedPieces, bodyLine);
     const missing = head.unended !== undefined && !hasEnded && !hasErrors ? head.unended : null;
     return {
       ...came,
@@ -126,7 +132,7 @@ export async function importAt(
   }
 }
 
-const nothing: Omit<SourceImport, 'error'> = {
+const emptyImport: Omit<SourceImport, 'error'> = {
   rows: [],
   columns: [],
   findings: mergeFindings([]),
@@ -142,7 +148,7 @@ const nothing: Omit<SourceImport, 'error'> = {
   rejected: 0,
 };
 
-/** What becomes of the import of a file: whatever refuses it is the error, and then nothing is stored. */
+/** Imports a file: an error of any step is the error of the import, and then nothing is stored. */
 export async function importFile(
   path: string,
   name: string,
@@ -150,10 +156,10 @@ export async function importFile(
   options: FileOptions = {},
 ): Promise<SourceImport> {
   try {
-    const imported = await importAt(path, name, reader, options);
-    return imported.error === null ? imported : { ...imported, rows: [] };
+    const importedFile = await importAt(path, name, reader, options);
+    return importedFile.error === null ? importedFile : { ...importedFile, rows: [] };
   } catch (error) {
-    return { ...nothing, error: toErrorValue(error).message };
+    return { ...emptyImport, error: toErrorValue(error).message };
   }
 }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { FindingCollector, type ValidationParams } from '../../engine/ingest/findings.js';
 import type { Columns } from '../../engine/core/types.js';
 import { importAt, type FileOptions } from './import-source.js';
-import { lenient } from './import-pieces.js';
+import { lenientParams } from './import-pieces.js';
 import { plainRows } from './rows.js';
 
 /** A call of a report, with the line in the file. */
@@ -19,7 +19,7 @@ export interface Noted {
 export class Notes extends FindingCollector {
   noted: Noted[] = [];
 
-  constructor(validation: ValidationParams = lenient) {
+  constructor(validation: ValidationParams = lenientParams) {
     super(validation);
   }
 

@@ -4,10 +4,10 @@ import { expect, test } from '@jest/globals';
 import { readerForFile, readerNamed, readerOfContent } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open.js';
 
-/** More files than the fixtures: `STRANDLAKE_SAMPLES=<folder>` with one folder for each format. */
+/** Further files: `STRANDLAKE_SAMPLES=<folder>` with one folder for each format. */
 const folder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');
 
-/** What a folder's files are, whatever their names say. */
+/** The format of the files in each folder, whatever their names. */
 const formats = {
   vcf: 'vcf',
   jsonl: 'json',
@@ -48,14 +48,14 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
   });
 
 test.each(files)('$path is recognized by its content', async ({ path, format }) => {
-  const named = readerForFile(path).name;
+  const namedReader = readerForFile(path).name;
   // The folder of CSV fixtures has tables of every extension.
   const isTable = format === 'csv' || format === 'tsv';
-  expect(await readerOf(path, named)).toBe(isTable ? named : format);
+  expect(await readerOf(path, namedReader)).toBe(isTable ? namedReader : format);
 });
 
-const signed = files.filter(({ format }) => format !== 'csv' && format !== 'tsv');
+const recognizableFiles = files.filter(({ format }) => format !== 'csv' && format !== 'tsv');
 
-test.each(signed)('$path is recognized whatever its name', async ({ path, format }) => {
+test.each(recognizableFiles)('$path is recognized whatever its name', async ({ path, format }) => {
   expect(await readerOf(path, 'csv')).toBe(format);
 });

@@ -13,10 +13,10 @@ function seenColumn(name: string, value: Value): Column {
   if (Array.isArray(value)) {
     if (value.some((item) => Array.isArray(item))) return as('json');
     const empty: Column = { ...as('string'), seen: 'null', isList: true };
-    const joined = value
+    const joinedItems = value
       .map((item) => [seenColumn(name, item as Value)])
       .reduce(joinColumns, [empty])[0]!;
-    return joined.type === 'json' ? joined : { ...joined, isList: true };
+    return joinedItems.type === 'json' ? joinedItems : { ...joinedItems, isList: true };
   }
   switch (typeof value) {
     case 'boolean':

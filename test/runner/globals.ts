@@ -1,6 +1,6 @@
 import type * as jestGlobals from '@jest/globals';
 
-/** What Jest gives to a test file, without `jest`, its object for mocks. */
+/** The globals of a test file, without `jest`, the object for mocks. */
 export type JestGlobals = Pick<
   typeof jestGlobals,
   'afterAll' | 'afterEach' | 'beforeAll' | 'beforeEach' | 'describe' | 'expect' | 'test'

@@ -10,7 +10,7 @@ export function difference(
   second: readonly unknown[],
   hasHeader: boolean,
 ): string | null {
-  const pairs = compared[kind] ?? compared['json']!;
+  const pairs = comparisons[kind] ?? comparisons['json']!;
   let i = 0;
   for (const [found, want, isSame] of pairs(read, second, hasHeader)) {
     const [a, b] = [JSON.stringify(found), JSON.stringify(want)];
@@ -28,8 +28,8 @@ type Compared = (read: SourceImport, second: readonly unknown[], hasHeader: bool
 const table: Compared = ({ rows }, second, hasHeader) => {
   const lines = (second as string[][]).filter(([first]) => !first!.startsWith('#'));
   const names = hasHeader ? lines[0]! : lines[0]!.map((_, k) => `column_${k}`);
-  const want = recordsOf(names, hasHeader ? lines.slice(1) : lines);
-  return rows.map((row, i) => [row, want[i]]);
+  const expectedRecords = recordsOf(names, hasHeader ? lines.slice(1) : lines);
+  return rows.map((row, i) => [row, expectedRecords[i]]);
 };
 
 const features: Compared = ({ rows }, second) => {
@@ -44,7 +44,7 @@ const features: Compared = ({ rows }, second) => {
 };
 
 const variants: Compared = ({ rows }, second) => {
-  const want = (second as string[][]).flatMap(
+  const expectedRecords = (second as string[][]).flatMap(
     ([chromosome, position, id, ref, alts, qual, filter]) =>
       alts!
         .split(',')
@@ -62,27 +62,27 @@ const variants: Compared = ({ rows }, second) => {
     const { chromosome, start } = row['genomic_coordinates'] as Row;
     const { row_id: id, reference_allele: ref, allele, qual, filter } = row;
     // bcftools stores QUAL as a 32-bit float and prints six digits.
-    const printed = qual === null ? null : Number(Math.fround(Number(qual)).toPrecision(6));
-    return [[chromosome, start, id, ref, allele, printed, filter], want[i]];
+    const printedQuality = qual === null ? null : Number(Math.fround(Number(qual)).toPrecision(6));
+    return [[chromosome, start, id, ref, allele, printedQuality, filter], expectedRecords[i]];
   });
 };
 
 /** Reserved names: fields of records with these names are discarded. */
-const reserved = ['_id', '_commit'];
+const reservedNames = ['_id', '_commit'];
 
 const objects: Compared = ({ rows, columns }, second) => {
   // `genomic_coordinates` is added by the reader.
   const isOwn = (name: string) => name !== 'genomic_coordinates';
-  const known = columns.filter(({ name }) => isOwn(name));
+  const knownColumns = columns.filter(({ name }) => isOwn(name));
   return rows.map((row, i) => {
-    const own = Object.fromEntries(Object.entries(row).filter(([name]) => isOwn(name)));
-    const all = Object.entries(second[i] as Row).filter(([name]) => !reserved.includes(name));
-    const want = Object.fromEntries(all);
-    return [own, want, jsonAgrees(want, own, known)];
+    const ownRecord = Object.fromEntries(Object.entries(row).filter(([name]) => isOwn(name)));
+    const all = Object.entries(second[i] as Row).filter(([name]) => !reservedNames.includes(name));
+    const expectedRecord = Object.fromEntries(all);
+    return [ownRecord, expectedRecord, jsonAgrees(expectedRecord, ownRecord, knownColumns)];
   });
 };
 
-const compared: Readonly<Record<string, Compared>> = {
+const comparisons: Readonly<Record<string, Compared>> = {
   csv: table,
   tsv: table,
   maf: table,

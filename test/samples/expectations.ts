@@ -12,7 +12,7 @@ const banner = 'the comparison supports only the first row as header row';
 const prefixes = 'xml.etree replaces prefixes by namespace URIs';
 const noHeader = { params: { header: null } };
 
-/** By path in the folder of samples. Other files are imported without parameters and have the number of records of the table. */
+/** Expectations by path in the folder of samples. Other files are imported without parameters and have the number of records in the table. */
 export const expectations: Readonly<Record<string, Expectation>> = {
   'csv/smallpop_colon.csv': { params: { delimiter: ':' } },
   'csv/smallpop_no_headers.csv': noHeader,

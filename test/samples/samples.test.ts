@@ -52,9 +52,9 @@ const eachSample =
 
 test('the tables list every file of the folders', () => {
   for (const kind of folder === undefined ? [] : kinds) {
-    const listed = samples.filter((sample) => sample.kind === kind).map(({ path }) => path);
-    const there = readdirSync(`${folder}/${kind}`).filter((name) => name !== 'SOURCES.md');
-    expect(listed.sort()).toEqual(there.map((name) => `${kind}/${name}`).sort());
+    const listedPaths = samples.filter((sample) => sample.kind === kind).map(({ path }) => path);
+    const filesPresent = readdirSync(`${folder}/${kind}`).filter((name) => name !== 'SOURCES.md');
+    expect(listedPaths.sort()).toEqual(filesPresent.map((name) => `${kind}/${name}`).sort());
   }
 });
 
@@ -62,7 +62,7 @@ eachSample('$path', async (sample) => {
   const { path } = sample;
   const {
     params = {},
-    records = wanted(sample),
+    records = expectedRecords(sample),
     differs,
     ...expectation
   } = expectations[path] ?? {};
@@ -78,7 +78,7 @@ eachSample('$path', async (sample) => {
 });
 
 /** The expected number of records of a file, from the counts of the table. */
-function wanted({ path, kind, counts }: Sample): number {
+function expectedRecords({ path, kind, counts }: Sample): number {
   const [count = 0, second = 0] = counts;
   switch (kind) {
     case 'csv':
@@ -97,9 +97,9 @@ function allelesIn(path: string, lines: number): number {
   const rows = secondReading({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
   if (rows === undefined) {
     const text = readFileSync(`${folder}/${path}`, 'utf8').split('\n');
-    const plain = text.filter((line) => line !== '' && !line.startsWith('#'));
-    expect(plain).toHaveLength(lines);
-    return plain.reduce((sum, line) => sum + line.split('\t')[4]!.split(',').length, 0);
+    const plainLines = text.filter((line) => line !== '' && !line.startsWith('#'));
+    expect(plainLines).toHaveLength(lines);
+    return plainLines.reduce((sum, line) => sum + line.split('\t')[4]!.split(',').length, 0);
   }
   expect(rows).toHaveLength(lines);
   return rows.reduce((sum, [, , , , alternates]) => sum + alternates!.split(',').length, 0);

@@ -33,11 +33,11 @@ export class Lake {
 
   static async make(): Promise<Lake> {
     const lake = await Lake.open(await mkdtemp(join(tmpdir(), 'strandlake-')));
-    const made = await lake.catalog.transaction((tx) =>
+    const createdUser = await lake.catalog.transaction((tx) =>
       createUser(tx, { email: 'ann@example.org', domain: 'acme' }, randomBytes(32)),
     );
-    lake.user = made.user;
-    lake.vault = made.vault;
+    lake.user = createdUser.user;
+    lake.vault = createdUser.vault;
     return lake;
   }
 
@@ -222,20 +222,20 @@ export class Lake {
       if ((await this.store.version(id)) !== logVersion)
         found.push(`the catalogue is at ${logVersion}`);
       const page = { limit: 1_000, offset: 0 };
-      const listed = await this.catalog.commits.list({ viewer: null, datasetId: id }, page);
-      const withRows = listed.rows.filter(({ recordsModified }) => recordsModified > 0);
-      const known = withRows.map((commit) => String(commit.id)).sort();
-      if (String(known) !== String(commits))
-        found.push(`commits ${commits}, the catalogue has ${known}`);
+      const listedCommits = await this.catalog.commits.list({ viewer: null, datasetId: id }, page);
+      const withRows = listedCommits.rows.filter(({ recordsModified }) => recordsModified > 0);
+      const knownCommits = withRows.map((commit) => String(commit.id)).sort();
+      if (String(knownCommits) !== String(commits))
+        found.push(`commits ${commits}, the catalogue has ${knownCommits}`);
       const sum = withRows.reduce((total, { recordsModified }) => total + recordsModified, 0);
       if (sum !== rows) found.push(`${rows} records, the commits have ${sum}`);
       const imports = await this.catalog.imports.list({ viewer: null, datasetId: id }, page);
       const done = imports.rows.filter(
         ({ status, isDryRun }) => status === 'completed' && !isDryRun,
       );
-      const committed = new Set(listed.rows.map(({ parentJobId }) => parentJobId));
-      if (done.length !== committed.size || done.some((row) => !committed.has(row.id))) {
-        found.push(`${done.length} imports are completed, ${committed.size} have a commit`);
+      const committedJobs = new Set(listedCommits.rows.map(({ parentJobId }) => parentJobId));
+      if (done.length !== committedJobs.size || done.some((row) => !committedJobs.has(row.id))) {
+        found.push(`${done.length} imports are completed, ${committedJobs.size} have a commit`);
       }
     }
     return found;
@@ -246,15 +246,17 @@ export class Lake {
     const page = { limit: 1_000, offset: 0 };
     const imports = await this.catalog.imports.list({ viewer: null }, page);
     const migrations = await this.catalog.datasetMigrations.list({ viewer: null }, page);
-    const wanted = [...imports.rows, ...migrations.rows].flatMap(({ id, status, metadata }) => {
-      const receipt = metadata['receipt'] as { rejected_file: unknown } | undefined;
-      return ['failed', 'completed'].includes(status) && receipt?.rejected_file
-        ? [`${id}.jsonl.gz`]
-        : [];
-    });
+    const expectedRejections = [...imports.rows, ...migrations.rows].flatMap(
+      ({ id, status, metadata }) => {
+        const receipt = metadata['receipt'] as { rejected_file: unknown } | undefined;
+        return ['failed', 'completed'].includes(status) && receipt?.rejected_file
+          ? [`${id}.jsonl.gz`]
+          : [];
+      },
+    );
     const found = await readdir(this.data.rejected);
-    if (String(found.sort()) === String(wanted.sort())) return [];
-    return [`rejected/ holds ${found}, the import reports name ${wanted}`];
+    if (String(found.sort()) === String(expectedRejections.sort())) return [];
+    return [`rejected/ holds ${found}, the import reports name ${expectedRejections}`];
   }
 
   private location(): { vaultId: number; parentId: null; userId: number } {

@@ -19,8 +19,8 @@ type Budget = keyof typeof budgets;
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-budgets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Where the budgets are tested that are not tested here. */
-const elsewhere: Partial<Record<Budget, string>> = {
+/** The test files of the budgets that are not tested here. */
+const testedElsewhere: Partial<Record<Budget, string>> = {
   multipartMs: 'api/resources/multipart',
   uploadParts: 'api/resources/multipart',
   jsonDepth: 'readers/jsonl/jsonl',
@@ -98,13 +98,13 @@ async function vcfHeader(text: string): Promise<unknown> {
 
 /** The work with a smaller budget: the real one would need a disk of its own. */
 async function withBudget<T>(name: Budget, value: number, work: () => Promise<T>): Promise<T> {
-  const changed = budgets as unknown as Record<string, number>;
-  const before = changed[name]!;
-  changed[name] = value;
+  const changedBudgets = budgets as unknown as Record<string, number>;
+  const before = changedBudgets[name]!;
+  changedBudgets[name] = value;
   try {
     return await work();
   } finally {
-    changed[name] = before;
+    changedBudgets[name] = before;
   }
 }
 
@@ -123,9 +123,9 @@ const headerLines = (count: number): string =>
 const headerBytes = (bytes: number): string => {
   const [first, last] = ['##fileformat=VCFv4.2\n', `${columns}\n`];
   const fill = bytes - first.length - last.length;
-  const long = `##x=${'y'.repeat(1_019)}\n`;
-  const count = Math.floor(fill / long.length) - 1;
-  return `${first}${long.repeat(count)}##z=${'y'.repeat(fill - count * long.length - 5)}\n${last}`;
+  const longLine = `##x=${'y'.repeat(1_019)}\n`;
+  const count = Math.floor(fill / longLine.length) - 1;
+  return `${first}${longLine.repeat(count)}##z=${'y'.repeat(fill - count * longLine.length - 5)}\n${last}`;
 };
 
 let datasetId: number;
@@ -140,7 +140,7 @@ const records = (count: number): object => ({
 });
 
 /** Sends a request; an answer that is none of success is thrown as its text. */
-async function post(path: string, body: unknown): Promise<void> {
+async function postBody(path: string, body: unknown): Promise<void> {
   const { status, text } = await ann.post(path, body);
   if (status >= 400) throw new Error(`${status} ${text}`);
 }
@@ -149,7 +149,7 @@ interface Case {
   readonly budget: Budget;
   readonly under: () => unknown;
   readonly over: () => unknown;
-  /** What the error says: the limit, its value, and what to change. */
+  /** The error message: the limit, its value, and what to change. */
   readonly message: RegExp;
 }
 
@@ -157,15 +157,15 @@ const limit = { lineBytes: budgets.lineBytes, header: budgets.vcfHeaderBytes };
 const cases: readonly (readonly [string, Case])[] = Object.entries({
   'a body': {
     budget: 'jsonBodyBytes',
-    under: () => post(`/v2/datasets/${datasetId}/data`, Buffer.alloc(64 << 20, ' ')),
-    over: () => post(`/v2/datasets/${datasetId}/data`, Buffer.alloc((64 << 20) + 1, ' ')),
+    under: () => postBody(`/v2/datasets/${datasetId}/data`, Buffer.alloc(64 << 20, ' ')),
+    over: () => postBody(`/v2/datasets/${datasetId}/data`, Buffer.alloc((64 << 20) + 1, ' ')),
     message:
       /^413 .*The request body is larger than 64 MiB, the most that one may have: split the request, or upload/,
   },
   'inline records': {
     budget: 'inlineRecords',
-    under: () => post('/v2/dataset_imports', records(5_000)),
-    over: () => post('/v2/dataset_imports', records(5_001)),
+    under: () => postBody('/v2/dataset_imports', records(5_000)),
+    over: () => postBody('/v2/dataset_imports', records(5_001)),
     message:
       /takes at most 5000 records, not 5001: split them over several imports, or upload them as a file/,
   },
@@ -248,28 +248,28 @@ const cases: readonly (readonly [string, Case])[] = Object.entries({
   },
   'the terms of a facet': {
     budget: 'facetTerms',
-    under: () => withBudget('facetTerms', 5_000, () => post(data(), facet(0))),
-    over: () => withBudget('facetTerms', 4_999, () => post(data(), facet(0))),
+    under: () => withBudget('facetTerms', 5_000, () => postBody(data(), facet(0))),
+    over: () => withBudget('facetTerms', 4_999, () => postBody(data(), facet(0))),
     message:
       /The facet of n has too many terms: all facets of an answer may have 4999 at most; set the limit of the facet/,
   },
   'the bins of a histogram': {
     budget: 'facetBuckets',
-    under: () => withBudget('facetBuckets', 5_000, () => post(data(), bins(1))),
-    over: () => withBudget('facetBuckets', 4_999, () => post(data(), bins(1))),
+    under: () => withBudget('facetBuckets', 5_000, () => postBody(data(), bins(1))),
+    over: () => withBudget('facetBuckets', 4_999, () => postBody(data(), bins(1))),
     message:
       /The facet of n has too many bins: all facets of an answer may have 4999 at most; take a larger interval/,
   },
   'the bins of all histograms': {
     budget: 'facetBuckets',
-    under: () => withBudget('facetBuckets', 10_000, () => post(data(), bins(1, bins(1)))),
-    over: () => withBudget('facetBuckets', 9_999, () => post(data(), bins(1, bins(1)))),
+    under: () => withBudget('facetBuckets', 10_000, () => postBody(data(), bins(1, bins(1)))),
+    over: () => withBudget('facetBuckets', 9_999, () => postBody(data(), bins(1, bins(1)))),
     message: /too many bins: all facets of an answer may have 9999 at most; take a larger interval/,
   },
   'the terms that a facet asks for': {
     budget: 'facetTerms',
-    under: () => post(data(), facet(1_000_000)),
-    over: () => post(data(), facet(1_000_001)),
+    under: () => postBody(data(), facet(1_000_000)),
+    over: () => postBody(data(), facet(1_000_001)),
     message:
       /The limit of a facet is a whole number from 1 to 1000000, or 0 for all terms, not 1000001/,
   },
@@ -288,7 +288,7 @@ const text = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0,
 describe('T0: just under passes, just over is named', () => {
   test.each(cases)('%s', async (_, { under, over, message }) => {
     await under();
-    // What one attempt adds may be what the garbage collector has not yet seen: memory that is needed is needed each time.
+    // The least growth of several attempts: one attempt may include memory that the garbage collector has not yet freed.
     let growth = Infinity;
     for (let attempt = 0; attempt < 3 && growth >= 200 << 20; attempt++) {
       const before = process.memoryUsage().rss;
@@ -299,18 +299,20 @@ describe('T0: just under passes, just over is named', () => {
   });
 
   test('signed addresses live as long as their budgets say', async () => {
-    const made = await ann.post('/v2/objects', {
+    const createdObject = await ann.post('/v2/objects', {
       vault_id: idOf(await ann.post('/v2/vaults', { name: 'Files' })),
       object_type: 'file',
       filename: 'a',
     });
-    const upload = String(made.json['upload_url']);
+    const upload = String(createdObject.json['upload_url']);
     await ann.call('PUT', upload, 'x', { authorization: '' });
-    const download = (await ann.get(`/v2/objects/${idOf(made)}/download`)).json['download_url'];
-    const left = (url: unknown): number =>
+    const download = (await ann.get(`/v2/objects/${idOf(createdObject)}/download`)).json[
+      'download_url'
+    ];
+    const secondsLeft = (url: unknown): number =>
       Number(new URL(String(url)).searchParams.get('expires')) * 1000 - Date.now();
-    expect(left(upload) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
-    expect(left(download) / budgets.objectUrlMs).toBeCloseTo(1, 1);
+    expect(secondsLeft(upload) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
+    expect(secondsLeft(download) / budgets.objectUrlMs).toBeCloseTo(1, 1);
     // The file of an export lives as long as its address: test/threats/downloads.slow.test.ts.
     expect(budgets.exportUrlMs).toBe(24 * 3_600_000);
   });
@@ -351,8 +353,8 @@ test('every budget has its case, and something that enforces it (T0)', () => {
       new RegExp(`[.']${name}\\b|\\b${name}\\b.*= budgets;`).test(source),
     );
     expect([name, enforced]).toEqual([name, true]);
-    const other = elsewhere[name];
-    const proof = other === undefined ? '' : readFileSync(`test/${other}.test.ts`, 'utf8');
+    const otherTest = testedElsewhere[name];
+    const proof = otherTest === undefined ? '' : readFileSync(`test/${otherTest}.test.ts`, 'utf8');
     const isProved = proof.includes('T0') && proof.includes(name);
     expect([name, here.includes(name) || isProved]).toEqual([name, true]);
   }

@@ -38,15 +38,15 @@ async function dataset(records: readonly object[]): Promise<number> {
 
 async function newFile(more: object = {}): Promise<{ id: number; url: string }> {
   const body = { vault_id: vaultId, object_type: 'file', filename: 'f.txt', ...more };
-  const made = await ann.post('/v2/objects', body);
-  return { id: idOf(made), url: String(made.json['upload_url']) };
+  const createdObject = await ann.post('/v2/objects', body);
+  return { id: idOf(createdObject), url: String(createdObject.json['upload_url']) };
 }
 
 async function download(id: number): Promise<string> {
   return String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
 }
 
-async function exported(body: object): Promise<{ id: number; done: Answer; url: string }> {
+async function exportAndDownload(body: object): Promise<{ id: number; done: Answer; url: string }> {
   const id = idOf(await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body }));
   const done = await waitFor(ann, `/v2/dataset_exports/${id}`);
   const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
@@ -65,13 +65,14 @@ test('D1: no name of an export target or a file makes a file outside the data fo
   const names = ['../../out', '..\\out', '/etc/out', 'C:\\out', '%2e%2e%2fout', 'a/../../../out', 'CON', 'nul\u0000', '\u202etxt', 'x'.repeat(300), '.']; // prettier-ignore
   for (const name of names) {
     const body = { dataset_id: datasetId, format: 'csv', target_full_path: `Lab:/${name}` };
-    const made = await ann.post('/v2/dataset_exports', body);
-    expect([name, [201, 400].includes(made.status)]).toEqual([name, true]);
-    if (made.status === 201) await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const createdExport = await ann.post('/v2/dataset_exports', body);
+    expect([name, [201, 400].includes(createdExport.status)]).toEqual([name, true]);
+    if (createdExport.status === 201)
+      await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     const { id, url } = await newFile();
     await send('', 'PUT', url, 'x');
-    const moved = await ann.patch(`/v2/objects/${id}`, { filename: name });
-    expect([name, [200, 400].includes(moved.status)]).toEqual([name, true]);
+    const renameAnswer = await ann.patch(`/v2/objects/${id}`, { filename: name });
+    expect([name, [200, 400].includes(renameAnswer.status)]).toEqual([name, true]);
     expect((await send('', 'GET', await download(id))).text).toBe('x');
   }
   for (const part of [server.data.objects, server.data.exports])
@@ -85,7 +86,7 @@ describe('D3: a CSV export', () => {
       await send(
         '',
         'GET',
-        (await exported({ format: 'csv', params: { ...params, fields: ['v', 'n'] } })).url,
+        (await exportAndDownload({ format: 'csv', params: { ...params, fields: ['v', 'n'] } })).url,
       )
     ).text;
 
@@ -125,8 +126,9 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
     socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
     return socket;
   });
-  const waiting = (): number => [...accepted].filter((socket) => socket.writableNeedDrain).length;
-  await until(() => waiting() === sockets.length); // every download waits for its client
+  const waitingSockets = (): number =>
+    [...accepted].filter((socket) => socket.writableNeedDrain).length;
+  await until(() => waitingSockets() === sockets.length); // every download waits for its client
   expect(await openObjects()).toBe(sockets.length);
   // Nearly 100 MB of it are the connections themselves, whose other ends are in this process, too.
   expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(200);
@@ -139,7 +141,7 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
 test('D7, D8: addresses end by time, by deletion, with the revision, and with the key', async () => {
   const { id, url } = await newFile();
   await send('', 'PUT', url, 'x');
-  const old = await download(id);
+  const oldDownload = await download(id);
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
     server.url + urlSigner(key).sign(method, target, Date.now() + life);
   const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
@@ -151,9 +153,9 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   expect(await status('PUT', sign(server.key, 'PUT', write, -2_000))).toBe(403);
   expect(await status('GET', sign(randomBytes(32), 'GET', read, 60_000))).toBe(403);
   expect(await status('PUT', sign(randomBytes(32), 'PUT', write, 60_000))).toBe(403);
-  expect((await send('', 'GET', old)).text).toBe('x');
+  expect((await send('', 'GET', oldDownload)).text).toBe('x');
   expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
-  expect(await status('GET', old)).toBe(404); // never other bytes than it was made for
+  expect(await status('GET', oldDownload)).toBe(404); // never other bytes than it was made for
   const now = await download(id);
   expect((await send('', 'GET', now)).text).toBe('y');
   await ann.delete(`/v2/objects/${id}`);
@@ -190,8 +192,8 @@ describe('D12: no file can be had', () => {
     const { status } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     expect([400, 404]).toContain(status);
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
-    const signed = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
-    expect((await send(server.url, 'GET', signed)).status).toBe(404);
+    const signedUrl = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
+    expect((await send(server.url, 'GET', signedUrl)).status).toBe(404);
     expect(await files(id)).toEqual([]);
   }
 
@@ -202,12 +204,12 @@ describe('D12: no file can be had', () => {
       const job = idOf(await ann.post('/v2/dataset_exports', body));
       await new Promise((resolve) => setTimeout(resolve, round * 12));
       await ann.put(`/v2/dataset_exports/${job}/cancel`, {});
-      const ended = await waitFor(ann, `/v2/dataset_exports/${job}`);
+      const endedExport = await waitFor(ann, `/v2/dataset_exports/${job}`);
       const target = await ann.get(
         `/v2/objects?vault_id=${vaultId}&path=/canceled-${round}.json.gz`,
       );
-      if (ended.json['status'] === 'completed') continue; // it was quicker
-      expect(ended.json['status']).toBe('canceled');
+      if (endedExport.json['status'] === 'completed') continue; // it was quicker
+      expect(endedExport.json['status']).toBe('canceled');
       await expectNone(job);
       expect(target.json['total']).toBe(0);
     }
@@ -218,7 +220,7 @@ describe('D12: no file can be had', () => {
     const folder = server.data.dataset(id);
     for (const name of await readdir(folder))
       if (name.endsWith('.parquet')) await rm(`${folder}/${name}`);
-    const made = await server.catalog.exports.create({
+    const createdExport = await server.catalog.exports.create({
       datasetId: id,
       userId: ann.user.id,
       accountId: ann.user.accountId,
@@ -226,13 +228,13 @@ describe('D12: no file can be had', () => {
       params: {},
     } as Parameters<typeof server.catalog.exports.create>[0]);
     server.scheduler.wake();
-    const ended = await waitFor(ann, `/v2/dataset_exports/${made.row.id}`);
-    expect(ended.json['status']).toBe('failed');
-    await expectNone(made.row.id);
+    const endedExport = await waitFor(ann, `/v2/dataset_exports/${createdExport.row.id}`);
+    expect(endedExport.json['status']).toBe('failed');
+    await expectNone(createdExport.row.id);
   });
 
   test('of an export whose day is over, and it is gone with the next sweep', async () => {
-    const { id, done, url } = await exported({ format: 'json' });
+    const { id, done, url } = await exportAndDownload({ format: 'json' });
     expect(done.json['status']).toBe('completed');
     const row = await server.catalog.exports.get(id);
     const life = (row?.expiresAt ?? 0) - Date.now();

@@ -15,9 +15,13 @@ beforeAll(async () => {
 
 /** Uploads a file and imports it into the dataset; answers the import as it ended, or as it was refused. */
 async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await send('', 'PUT', String(made.json['upload_url']), bytes);
-  const body = { dataset_id: datasetId, object_id: idOf(made) };
+  const createdObject = await ann.post('/v2/objects', {
+    vault_id: vaultId,
+    object_type: 'file',
+    filename,
+  });
+  await send('', 'PUT', String(createdObject.json['upload_url']), bytes);
+  const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
   return job.status === 201 ? waitFor(ann, `/v2/dataset_imports/${idOf(job)}`) : job;
 }
@@ -32,12 +36,12 @@ const random = (below: number): number => {
 };
 
 /** A valid file with a few of its bytes changed, dropped or doubled. */
-function mutated(bytes: Uint8Array): Uint8Array {
+function mutateBytes(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
   for (let i = 0; i < 1 + random(6); i += 1) copy[random(copy.length)] = random(256);
   const [from, to] = [random(copy.length), random(copy.length)];
-  const cut = Buffer.concat([copy.subarray(0, from), copy.subarray(to)]);
-  return random(2) === 0 ? copy : cut;
+  const cutBytes = Buffer.concat([copy.subarray(0, from), copy.subarray(to)]);
+  return random(2) === 0 ? copy : cutBytes;
 }
 
 const vcf = Buffer.from(
@@ -47,13 +51,13 @@ const vcf = Buffer.from(
 const json = Buffer.from(Array.from({ length: 60 }, (_, i) => `{"a":${i},"b":"é"}\n`).join(''));
 
 test(`F18: files that damage a parser touch neither the server nor another client (seed ${seed})`, async () => {
-  const other = await server.user('ben');
-  const { datasetId: own } = await makeFixture(other, 'Ben');
-  const over = new AbortController();
-  let asked = 0;
+  const otherUser = await server.user('ben');
+  const { datasetId: own } = await makeFixture(otherUser, 'Ben');
+  const overController = new AbortController();
+  let askedCount = 0;
   const second = (async () => {
-    for (; !over.signal.aborted; asked += 1) {
-      const { status, json: found } = await other.post(`/v2/datasets/${own}/data`, {});
+    for (; !overController.signal.aborted; askedCount += 1) {
+      const { status, json: found } = await otherUser.post(`/v2/datasets/${own}/data`, {});
       expect([status, found['total']]).toEqual([200, 2]);
     }
   })();
@@ -61,11 +65,11 @@ test(`F18: files that damage a parser touch neither the server nor another clien
   const corpus = readdirSync('test/fixtures/bad').filter((name) => !name.endsWith('.md'));
   const files: (readonly [string, Uint8Array])[] = [
     ...corpus.map((name) => [name, readFileSync(join('test/fixtures/bad', name))] as const),
-    ...Array.from({ length: 12 }, () => ['m.vcf', mutated(vcf)] as const),
-    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutated(gzipSync(vcf))] as const),
-    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutated(bgzf(vcf, 500))] as const),
-    ...Array.from({ length: 12 }, () => ['m.json', mutated(json)] as const),
-    ...Array.from({ length: 6 }, () => ['m.json.gz', mutated(gzipSync(json))] as const),
+    ...Array.from({ length: 12 }, () => ['m.vcf', mutateBytes(vcf)] as const),
+    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutateBytes(gzipSync(vcf))] as const),
+    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutateBytes(bgzf(vcf, 500))] as const),
+    ...Array.from({ length: 12 }, () => ['m.json', mutateBytes(json)] as const),
+    ...Array.from({ length: 6 }, () => ['m.json.gz', mutateBytes(gzipSync(json))] as const),
     [
       'keys.json',
       Buffer.from(`{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join()}}\n`),
@@ -74,21 +78,21 @@ test(`F18: files that damage a parser touch neither the server nor another clien
   ];
   for (const [name, bytes] of files) {
     const before = await total();
-    const ended = await importFile(name, bytes);
-    const status = ended.status === 400 ? 'refused' : ended.json['status'];
+    const endedImport = await importFile(name, bytes);
+    const status = endedImport.status === 400 ? 'refused' : endedImport.json['status'];
     expect([name, ['completed', 'failed', 'refused'].includes(String(status))]).toEqual([
       name,
       true,
     ]);
     if (status === 'failed') {
       // It names the file, and changed nothing.
-      expect(String(ended.json['error_message'])).toContain(name.replace(/\..*/, ''));
+      expect(String(endedImport.json['error_message'])).toContain(name.replace(/\..*/, ''));
       expect(await total()).toBe(before);
     }
   }
-  over.abort();
+  overController.abort();
   await second;
-  expect(asked).toBeGreaterThan(10);
+  expect(askedCount).toBeGreaterThan(10);
   // Not even the worker died of them.
   expect(server.scheduler.status().workerPid).toBe(pid);
 });
@@ -101,9 +105,9 @@ test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', as
     ['twice.vcf', gzipSync(zeros), /compressed twice/],
     ['zeros.json.gz', zeros, /longer than 64 MiB/],
   ] as const) {
-    const ended = await importFile(name, bytes);
-    expect([name, ended.json['status']]).toEqual([name, 'failed']);
-    expect(String(ended.json['error_message'])).toMatch(reason);
+    const endedImport = await importFile(name, bytes);
+    expect([name, endedImport.json['status']]).toEqual([name, 'failed']);
+    expect(String(endedImport.json['error_message'])).toMatch(reason);
   }
   expect(await total()).toBe(before);
 });
@@ -125,8 +129,8 @@ test.each<readonly [string, Uint8Array, string, RegExp | number]>([
   ['nul.json', Buffer.from('{"a":1}\n\u0000\u0000\n'), 'failed', /line 2/],
 ])('F4: %s is what its bytes say', async (name, bytes, status, more) => {
   const before = Number(await total());
-  const ended = await importFile(name, bytes);
-  expect(ended.json['status']).toBe(status);
+  const endedImport = await importFile(name, bytes);
+  expect(endedImport.json['status']).toBe(status);
   if (typeof more === 'number') expect(Number(await total()) - before).toBe(more);
-  else expect(String(ended.json['error_message'])).toMatch(more);
+  else expect(String(endedImport.json['error_message'])).toMatch(more);
 });

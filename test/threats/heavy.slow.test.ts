@@ -15,11 +15,11 @@ beforeAll(async () => {
   ann = await server.user('ann');
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   const file = { vault_id: vaultId, object_type: 'file', filename: 'a.json' };
-  const made = await ann.post('/v2/objects', file);
+  const createdObject = await ann.post('/v2/objects', file);
   const lines = Array.from({ length: records }, (_, i) => `{"i":${i},"t":"${i % 977} ${i}"}\n`);
-  await send('', 'PUT', String(made.json['upload_url']), lines.join(''));
+  await send('', 'PUT', String(createdObject.json['upload_url']), lines.join(''));
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-  const body = { dataset_id: datasetId, object_id: idOf(made) };
+  const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
   const done = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(done.json['status']).toBe('completed');
@@ -48,7 +48,7 @@ async function load(ms: number): Promise<number> {
 
 test('Q9, W6: light queries are answered during heavy ones, which stop when their clients leave', async () => {
   const leaving = new AbortController();
-  let ended = 0;
+  let endedCount = 0;
   const attack = Array.from({ length: 8 }, () =>
     fetch(server.url + path, {
       method: 'POST',
@@ -58,7 +58,7 @@ test('Q9, W6: light queries are answered during heavy ones, which stop when thei
     })
       .then((answer) => answer.text())
       .catch((error: unknown) => (error as Error).name)
-      .finally(() => (ended += 1)),
+      .finally(() => (endedCount += 1)),
   );
   // The heavy queries run: they have used the processor.
   const before = process.cpuUsage();
@@ -68,7 +68,7 @@ test('Q9, W6: light queries are answered during heavy ones, which stop when thei
     expect([status, json['total']]).toEqual([200, 1]);
   }
   // In one line with the heavy ones, the light ones would have waited for their ends.
-  expect(ended).toBeLessThan(4);
+  expect(endedCount).toBeLessThan(4);
   leaving.abort();
   await Promise.all(attack);
   // A statement that went on would keep the processor busy until its time limit.
@@ -78,8 +78,8 @@ test('Q9, W6: light queries are answered during heavy ones, which stop when thei
 
 test('Q9: sorting by many fields and an offset beyond the end are answered', async () => {
   const ordering = ['t', '-i'];
-  const deep = await ann.post(path, { ordering, offset: 100_000_000, limit: 10 });
-  expect([deep.status, deep.json['results']]).toEqual([200, []]);
+  const deepAnswer = await ann.post(path, { ordering, offset: 100_000_000, limit: 10 });
+  expect([deepAnswer.status, deepAnswer.json['results']]).toEqual([200, []]);
   const sorted = await ann.post(path, {
     ordering: Array.from({ length: 20 }, () => 't'),
     limit: 1,

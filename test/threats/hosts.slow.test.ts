@@ -26,21 +26,21 @@ afterEach(async () => {
 });
 
 /** A host with this script, and a fetcher that may reach it. */
-async function against(
+async function fetchFrom(
   script: Script,
   limits: Parameters<typeof fetching>[1] = {},
 ): Promise<{ host: Host; get: ReturnType<typeof fetching>['get']; url: string }> {
   const host = await startHost(script);
-  const made = fetching([`127.0.0.1:${host.port}`], limits);
+  const newFetcher = fetching([`127.0.0.1:${host.port}`], limits);
   closers.push(
-    () => made.remove(),
+    () => newFetcher.remove(),
     () => host.close(),
   );
-  return { host, get: made.get, url: host.url('/a.json') };
+  return { host, get: newFetcher.get, url: host.url('/a.json') };
 }
 
 /** Writes a piece every few milliseconds until the other side leaves. */
-function drip(socket: Socket, piece: string, everyMs = 2): void {
+function dripBytes(socket: Socket, piece: string, everyMs = 2): void {
   const timer = setInterval(() => socket.write(piece), everyMs);
   socket.on('close', () => clearInterval(timer));
 }
@@ -57,7 +57,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'sends headers slowly, for ever',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
-        drip(socket, 'X-A: b\r\n', 20);
+        dripBytes(socket, 'X-A: b\r\n', 20);
       },
       /its host sent no answer within 0.3 s, the longest that is waited: try again later, or upload the file/,
       { limits: { firstByteMs: 300 } },
@@ -66,13 +66,13 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'sends headers fast, for ever',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
-        drip(socket, `X-A: ${'b'.repeat(1_000)}\r\n`, 1);
+        dripBytes(socket, `X-A: ${'b'.repeat(1_000)}\r\n`, 1);
       },
       /its host sent headers of more than 32 KiB, the most that are read: upload the file/,
     ],
     [
       'sends interim answers for ever',
-      (socket) => drip(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000), 1),
+      (socket) => dripBytes(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000), 1),
       /its host sent headers of more than 32 KiB, the most that are read: upload the file/,
     ],
     [
@@ -85,7 +85,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'sends a byte now and then, for ever',
       (socket) => {
         socket.write(head(200, ['Content-Length: 100000']));
-        drip(socket, 'a', 50);
+        dripBytes(socket, 'a', 50);
       },
       /the download was not complete within 0.4 s, the longest/,
       { limits: { totalMs: 400 } },
@@ -133,7 +133,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'sends more than size, without end',
       (socket) => {
         socket.write(head(200, ['Transfer-Encoding: chunked']));
-        drip(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
+        dripBytes(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
       },
       /more than the 5000 bytes that the manifest says/,
       { expected: { bytes: 5_000, md5: null } },
@@ -172,7 +172,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'sends trailers without end',
       (socket) => {
         socket.write(`${head(200, ['Transfer-Encoding: chunked'])}1\r\na\r\n0\r\n`);
-        drip(socket, `X: ${'b'.repeat(1_000)}\r\n`, 1);
+        dripBytes(socket, `X: ${'b'.repeat(1_000)}\r\n`, 1);
       },
       /the connection broke off|headers are too large/,
     ],
@@ -205,17 +205,17 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
   ];
   test.each(cases)('%s', async (_, script, expected, more = {}) => {
     const { limits, ...request } = { limits: {}, ...more };
-    const { get, url } = await against(script, { retries: 1, ...limits });
+    const { get, url } = await fetchFrom(script, { retries: 1, ...limits });
     const { error, isLeft } = await get(url, request);
     expect(error).toMatch(expected);
     expect(isLeft).toBe(false);
   });
 
   test('T0: what does not fit the disk is not begun, and what grows too large is ended', async () => {
-    const { host, get, url } = await against((socket, text) => {
+    const { host, get, url } = await fetchFrom((socket, text) => {
       if (text.includes('/endless')) {
         socket.write(head(200, ['Transfer-Encoding: chunked']));
-        drip(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
+        dripBytes(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
       } else if (text.includes('/bomb')) {
         socket.end(answer(gzipSync(Buffer.alloc(1 << 20)), ['Content-Encoding: gzip']));
       } else socket.end(answer('a'.repeat(Number(/\/(\d+)/.exec(text)?.[1]))));
@@ -247,7 +247,11 @@ async function withBudgets(values: object, work: () => Promise<void>): Promise<v
 }
 
 /** Serves these bytes by ranges as a good host does, but breaks off where `cut` says. */
-function serving(bytes: Buffer, cut: (nth: number, from: number) => number, tag = '"v1"'): Script {
+function serveRanges(
+  bytes: Buffer,
+  cut: (nth: number, from: number) => number,
+  tag = '"v1"',
+): Script {
   return (socket, text, nth) => {
     const range = /^range: bytes=(\d+)-\r$/im.exec(text)?.[1];
     const isSame = /^if-range: (.*)\r$/im.exec(text)?.[1] === tag;
@@ -272,8 +276,8 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
     for (let i = 0; i < 100; i += 1) {
       const bytes = randomBytes(1 + Math.floor(next() * 200_000));
       const cuts = Math.floor(next() * 6);
-      const { host, get, url } = await against(
-        serving(bytes, (nth, from) =>
+      const { host, get, url } = await fetchFrom(
+        serveRanges(bytes, (nth, from) =>
           nth > cuts ? bytes.length : from + Math.floor(next() * (bytes.length - from)),
         ),
       );
@@ -286,7 +290,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
   });
 
   test.each([500, 502, 503, 504, 599, 408, 429])('status %i is tried again', async (status) => {
-    const { host, get, url } = await against((socket, _, nth) =>
+    const { host, get, url } = await fetchFrom((socket, _, nth) =>
       socket.end(nth < 3 ? head(status, ['Content-Length: 0']) : answer('x')),
     );
     expect((await get(url)).bytes?.toString()).toBe('x');
@@ -294,7 +298,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
   });
 
   test.each([400, 401, 403, 404, 410, 418, 204, 300])('status %i is final', async (status) => {
-    const { host, get, url } = await against((socket) =>
+    const { host, get, url } = await fetchFrom((socket) =>
       socket.end(head(status, ['Content-Length: 0'])),
     );
     expect((await get(url)).error).toBe(`a.json: the host answered with status ${status}`);
@@ -302,7 +306,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
   });
 
   test('T0: five retries and no more (fetchRetries)', async () => {
-    const { host, get, url } = await against((socket) =>
+    const { host, get, url } = await fetchFrom((socket) =>
       socket.end(head(503, ['Content-Length: 0'])),
     );
     expect((await get(url)).error).toBe('a.json: the host answered with status 503');
@@ -315,7 +319,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
     ['a tag without quotes', 'v1'],
   ])('with %s it begins anew', async (_, tag) => {
     const bytes = randomBytes(50_000);
-    const { host, get, url } = await against((socket, __, nth) => {
+    const { host, get, url } = await fetchFrom((socket, __, nth) => {
       const lines = [`Content-Length: ${bytes.length}`, ...(tag === '' ? [] : [`ETag: ${tag}`])];
       socket.write(head(200, lines));
       socket.end(bytes.subarray(0, nth < 2 ? 20_000 : bytes.length));
@@ -326,10 +330,10 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
 
   test('when the file has changed meanwhile, all of the new one is taken', async () => {
     const [old, fresh] = [randomBytes(60_000), randomBytes(40_000)];
-    const { host, get, url } = await against((socket, text, nth) =>
+    const { host, get, url } = await fetchFrom((socket, text, nth) =>
       nth === 1
-        ? serving(old, () => 30_000, '"old"')(socket, text, nth)
-        : serving(fresh, () => fresh.length, '"new"')(socket, text, nth),
+        ? serveRanges(old, () => 30_000, '"old"')(socket, text, nth)
+        : serveRanges(fresh, () => fresh.length, '"new"')(socket, text, nth),
     );
     expect((await get(url)).bytes?.equals(fresh)).toBe(true);
     expect(host.requests[1]).toMatch(/^range: bytes=30000-\r$/im);
@@ -344,8 +348,9 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
     ['nowhere', 'lines 1-2/3', '"v1"'],
   ])('a host that goes on %s is asked for everything again', async (_, range, tag) => {
     const bytes = randomBytes(50_000);
-    const { get, url } = await against((socket, text, nth) => {
-      if (nth !== 2) return serving(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth);
+    const { get, url } = await fetchFrom((socket, text, nth) => {
+      if (nth !== 2)
+        return serveRanges(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth);
       socket.write(head(206, ['Content-Length: 30000', `Content-Range: ${range}`, `ETag: ${tag}`]));
       socket.end(randomBytes(30_000));
     });
@@ -354,10 +359,10 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
 
   test('a host that cannot go on is asked for everything again', async () => {
     const bytes = randomBytes(50_000);
-    const { get, url } = await against((socket, text, nth) =>
+    const { get, url } = await fetchFrom((socket, text, nth) =>
       nth === 2
         ? void socket.end(head(416, ['Content-Length: 0']))
-        : serving(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth),
+        : serveRanges(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth),
     );
     expect((await get(url)).bytes?.equals(bytes)).toBe(true);
   });
@@ -395,21 +400,21 @@ describe('N8: a Content-Encoding is removed once', () => {
     ['deflate', deflateRawSync(text)],
     ['identity', text],
   ])('%s', async (encoding, body) => {
-    const { host, get, url } = await against((socket) =>
+    const { host, get, url } = await fetchFrom((socket) =>
       socket.end(answer(body, [`Content-Encoding: ${encoding}`])),
     );
     expect((await get(url)).bytes?.equals(text)).toBe(true);
     expect(host.requests[0]).toMatch(/^accept-encoding: identity\r$/im);
-    const encoded = gzipSync(gzipSync(text));
-    const twice = await against((socket) =>
-      socket.end(answer(encoded, ['Content-Encoding: gzip'])),
+    const doublyEncoded = gzipSync(gzipSync(text));
+    const doubleFetch = await fetchFrom((socket) =>
+      socket.end(answer(doublyEncoded, ['Content-Encoding: gzip'])),
     );
-    expect((await twice.get(twice.url)).bytes?.equals(gzipSync(text))).toBe(true);
+    expect((await doubleFetch.get(doubleFetch.url)).bytes?.equals(gzipSync(text))).toBe(true);
   });
 
   test('size and md5 may be those of the file, or of what was sent', async () => {
     const body = gzipSync(text);
-    const { get, url } = await against((socket) =>
+    const { get, url } = await fetchFrom((socket) =>
       socket.end(answer(body, ['Content-Encoding: gzip'])),
     );
     const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
@@ -423,7 +428,7 @@ describe('N8: a Content-Encoding is removed once', () => {
 
   test('an encoded body that breaks off begins anew', async () => {
     const body = gzipSync(randomBytes(50_000));
-    const { host, get, url } = await against((socket, _, nth) => {
+    const { host, get, url } = await fetchFrom((socket, _, nth) => {
       socket.write(
         head(200, [`Content-Length: ${body.length}`, 'ETag: "a"', 'Content-Encoding: gzip']),
       );
@@ -470,7 +475,7 @@ describe('N9: nothing that a host says comes through', () => {
     ],
   ];
   test.each(scripts)('%s', async (_, script) => {
-    const { get, url } = await against(script, { retries: 0 });
+    const { get, url } = await fetchFrom(script, { retries: 0 });
     const { error } = await get(url);
     expect(error).toMatch(/^a\.json: /);
     expect(error).not.toContain(marker);
@@ -489,35 +494,35 @@ describe('N9: nothing that a host says comes through', () => {
 
 describe('N10: a host is not flooded', () => {
   test('T0: four connections at once to one address, whatever its names (fetchesPerHost)', async () => {
-    const waiting: Socket[] = [];
-    let most = 0;
+    const waitingSocketList: Socket[] = [];
+    let mostSockets = 0;
     const host = await startHost((socket) => {
-      waiting.push(socket);
-      most = Math.max(most, waiting.length);
+      waitingSocketList.push(socket);
+      mostSockets = Math.max(mostSockets, waitingSocketList.length);
       // Four requests are held until a fifth had every chance to come, as are the last ones.
-      if (waiting.length >= 4 || host.connections > 196)
-        setImmediate(() => waiting.splice(0).forEach((one) => one.end(answer('x'))));
+      if (waitingSocketList.length >= 4 || host.connections > 196)
+        setImmediate(() => waitingSocketList.splice(0).forEach((one) => one.end(answer('x'))));
     });
-    const made = fetching(['127.0.0.0/8'], {}, { lookup: async () => ['127.0.0.1'] });
+    const newFetcher = fetching(['127.0.0.0/8'], {}, { lookup: async () => ['127.0.0.1'] });
     closers.push(
-      () => made.remove(),
+      () => newFetcher.remove(),
       () => host.close(),
     );
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
-        made.get(`http://victim-${i % 7}.example:${host.port}/${i}`),
+        newFetcher.get(`http://victim-${i % 7}.example:${host.port}/${i}`),
       ),
     );
     expect(outcomes.every(({ bytes }) => bytes?.toString() === 'x')).toBe(true);
     expect(host.connections).toBe(200);
-    expect(most).toBe(4);
+    expect(mostSockets).toBe(4);
     expect(budgets.fetchesPerHost).toBe(4);
   });
 
   test('T0: so many requests an account and minute (fetchesPerAccountAndMinute)', () => {
     const limiter = new SlidingWindowLimiter(3);
-    const taken = [0, 1, 2, 3, 4, 5, 6].map((now) => limiter.reserve(now));
-    expect(taken).toEqual([0, 0, 0, 59_997, 59_997, 59_997, 119_994]);
+    const delaysTaken = [0, 1, 2, 3, 4, 5, 6].map((now) => limiter.reserve(now));
+    expect(delaysTaken).toEqual([0, 0, 0, 59_997, 59_997, 59_997, 119_994]);
     expect(limiter.reserve(200_000)).toBe(0);
     expect([limiter.isIdle(200_001), limiter.isIdle(260_001)]).toEqual([false, true]);
     expect(defaultLimits().perAccountAndMinute).toBe(budgets.fetchesPerAccountAndMinute);
@@ -542,7 +547,7 @@ describe('a fetch that nobody wants any more', () => {
     ],
   ])('ends at once %s', async (_, script) => {
     const abort = new AbortController();
-    const { get, url } = await against(
+    const { get, url } = await fetchFrom(
       (socket, text, nth) => {
         script(socket, text, nth);
         setTimeout(() => abort.abort(), 20);
@@ -554,7 +559,7 @@ describe('a fetch that nobody wants any more', () => {
 
   test('tells how far it is', async () => {
     const bytes = randomBytes(300_000);
-    const { get, url } = await against((socket) => socket.end(answer(bytes)));
+    const { get, url } = await fetchFrom((socket) => socket.end(answer(bytes)));
     const heard: [number, number | null][] = [];
     await get(url, { report: (at, total) => heard.push([at, total]) });
     expect(heard.at(-1)).toEqual([300_000, 300_000]);

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { systemNetwork } from '../../scheduler/fetch/network.js';
-import { redirected } from '../../scheduler/fetch/follow-redirects.js';
+import { redirectTarget } from '../../scheduler/fetch/follow-redirects.js';
 import { readUrl } from '../../scheduler/fetch/url.js';
 import {
   answer,
@@ -28,9 +28,9 @@ async function hostOf(...args: Parameters<typeof startHost>): Promise<Host> {
   return host;
 }
 function fetcher(...args: Parameters<typeof fetching>): ReturnType<typeof fetching> {
-  const made = fetching(...args);
-  closers.push(() => made.remove());
-  return made;
+  const newFetcher = fetching(...args);
+  closers.push(() => newFetcher.remove());
+  return newFetcher;
 }
 
 /** Ways to write addresses that are nobody's public hosts; `PORT` is one where somebody listens. */
@@ -152,9 +152,9 @@ describe('N1: no packet goes to an address that is not public', () => {
   });
 
   test('the addresses of the machine itself', async () => {
-    const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-    expect(own.length).toBeGreaterThan(0);
-    for (const { address, family } of own) {
+    const ownInterfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    expect(ownInterfaces.length).toBeGreaterThan(0);
+    for (const { address, family } of ownInterfaces) {
       const host = family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address;
       const { error } = await fetcher([]).get(`http://${host}:${port}/`);
       expect([host, error]).toEqual([host, 'a.json: address not allowed']);
@@ -166,24 +166,24 @@ describe('N1: no packet goes to an address that is not public', () => {
   });
 
   test('what an operator lists is reached, and nothing beside it', async () => {
-    const allowed = fetcher([`127.0.0.1:${port}`]);
-    expect((await allowed.get(`http://127.0.0.1:${port}/`)).bytes?.toString()).toBe(
+    const allowedFetcher = fetcher([`127.0.0.1:${port}`]);
+    expect((await allowedFetcher.get(`http://127.0.0.1:${port}/`)).bytes?.toString()).toBe(
       '{"secret":1}\n',
     );
-    expect((await allowed.get(`http://2130706433:${port}/`)).error).toBeUndefined();
-    expect((await allowed.get(`http://127.0.0.2:${port}/`)).error).toMatch(/not allowed$/);
-    expect((await allowed.get(`http://127.0.0.1:${port === 9999 ? 9998 : 9999}/`)).error).toMatch(
-      /not allowed$/,
-    );
+    expect((await allowedFetcher.get(`http://2130706433:${port}/`)).error).toBeUndefined();
+    expect((await allowedFetcher.get(`http://127.0.0.2:${port}/`)).error).toMatch(/not allowed$/);
+    expect(
+      (await allowedFetcher.get(`http://127.0.0.1:${port === 9999 ? 9998 : 9999}/`)).error,
+    ).toMatch(/not allowed$/);
     expect(listeners[0]!.connections).toBe(2);
   });
 });
 
 describe('N2: the address that was checked is the one that is opened', () => {
   test('a name that changes its mind is looked up once, a thousand times over', async () => {
-    const inside = await hostOf((socket) => socket.end(answer('inside')));
+    const insideHost = await hostOf((socket) => socket.end(answer('inside')));
     let lookups = 0;
-    const opened: string[] = [];
+    const openedAddresses: string[] = [];
     const { get } = fetcher(
       [],
       { retries: 0, perAccountAndMinute: 10_000 },
@@ -191,26 +191,26 @@ describe('N2: the address that was checked is the one that is opened', () => {
         // Public when it is asked first, private the next time, and so on.
         lookup: async () => [lookups++ % 2 === 0 ? '93.184.216.34' : '127.0.0.1'],
         open: (address) => {
-          opened.push(address);
-          return connect({ host: '127.0.0.1', port: inside.port }); // wherever that leads
+          openedAddresses.push(address);
+          return connect({ host: '127.0.0.1', port: insideHost.port }); // wherever that leads
         },
       },
     );
     for (let i = 0; i < 1_000; i += 1) {
-      const { error } = await get(`http://rebind.example:${inside.port}/`);
+      const { error } = await get(`http://rebind.example:${insideHost.port}/`);
       // What was opened for the public address ends here at another one, which the second look finds.
       expect(error).toBe('a.json: address not allowed');
     }
     expect(lookups).toBe(1_000);
-    expect([...new Set(opened)]).toEqual(['93.184.216.34']);
-    expect(opened.length).toBe(500);
-    expect(inside.requests).toEqual([]);
+    expect([...new Set(openedAddresses)]).toEqual(['93.184.216.34']);
+    expect(openedAddresses.length).toBe(500);
+    expect(insideHost.requests).toEqual([]);
   });
 
   test('one private address among public ones refuses them all', async () => {
-    const opened: string[] = [];
+    const openedAddresses: string[] = [];
     const open: typeof systemNetwork.open = (address) => {
-      opened.push(address);
+      openedAddresses.push(address);
       throw new Error('not in this test');
     };
     for (const addresses of [
@@ -223,7 +223,7 @@ describe('N2: the address that was checked is the one that is opened', () => {
       const { get } = fetcher([], {}, { lookup: async () => addresses, open });
       expect((await get('http://mixed.example/')).error).toBe('a.json: address not allowed');
     }
-    expect(opened).toEqual([]);
+    expect(openedAddresses).toEqual([]);
   });
 
   test('a name is looked up by the system alone, which never sees an address', async () => {
@@ -273,18 +273,19 @@ describe('N3: a redirect is checked like a manifest', () => {
     ],
     ['to nowhere', 'http://', 'redirected to an address that is not allowed'],
   ])('%s', async (_, location, expected) => {
-    const inside = await hostOf((socket) => socket.end(answer('inside')));
-    const to = location.replace('PORT', String(inside.port));
+    const insideHost = await hostOf((socket) => socket.end(answer('inside')));
+    const to = location.replace('PORT', String(insideHost.port));
     const host = await hostOf((socket) =>
       socket.end(head(302, [`Location: ${to}`, 'Content-Length: 0'])),
     );
     const { error } = await fetcher([`127.0.0.1:${host.port}`]).get(host.url('/a.json'));
     expect(error).toBe(`a.json: ${expected}`);
-    expect([host.connections, inside.connections]).toEqual([1, 0]);
+    expect([host.connections, insideHost.connections]).toEqual([1, 0]);
   });
 
   test('from https to http is refused, the other way is fine', () => {
-    const to = (from: string, location: string) => () => redirected(new URL(from), location).href;
+    const to = (from: string, location: string) => () =>
+      redirectTarget(new URL(from), location).href;
     expect(to('https://a.org/x', 'http://a.org/x')).toThrow('from https to http');
     expect(to('https://a.org/x/y', '../z#part')()).toBe('https://a.org/z');
     expect(to('http://a.org/x', 'https://b.org/')()).toBe('https://b.org/');
@@ -292,15 +293,15 @@ describe('N3: a redirect is checked like a manifest', () => {
 
   test('five are followed, a sixth and a loop are not', async () => {
     const steps = await hostOf((socket, text) => {
-      const left = Number(/^GET \/(\d+)/.exec(text)?.[1]);
-      if (left === 0) socket.end(answer('arrived'));
-      else socket.end(head(307, [`Location: /${left - 1}`, 'Content-Length: 0']));
+      const stepsLeft = Number(/^GET \/(\d+)/.exec(text)?.[1]);
+      if (stepsLeft === 0) socket.end(answer('arrived'));
+      else socket.end(head(307, [`Location: /${stepsLeft - 1}`, 'Content-Length: 0']));
     });
     const { get } = fetcher([`127.0.0.1:${steps.port}`]);
     expect((await get(steps.url('/5'))).bytes?.toString()).toBe('arrived');
     expect(steps.connections).toBe(6);
-    const many = await get(steps.url('/100'));
-    expect(many.error).toBe(
+    const manySteps = await get(steps.url('/100'));
+    expect(manySteps.error).toBe(
       'a.json: the address redirects more than 5 times, the most that are followed: give the address that it leads to',
     );
     expect(steps.connections).toBe(12);
@@ -362,9 +363,9 @@ describe('over TLS', () => {
   });
 
   test('N3: a redirect back to http is not followed', async () => {
-    const plain = await hostOf((socket) => socket.end(answer('plain')));
+    const plainHost = await hostOf((socket) => socket.end(answer('plain')));
     const host = await hostOf(
-      (socket) => socket.end(head(302, [`Location: ${plain.url('/')}`, 'Content-Length: 0'])),
+      (socket) => socket.end(head(302, [`Location: ${plainHost.url('/')}`, 'Content-Length: 0'])),
       '127.0.0.1',
       'https',
     );
@@ -372,7 +373,7 @@ describe('over TLS', () => {
     expect((await get(host.url('/'))).error).toBe(
       'a.json: redirected from https to http, which is not allowed',
     );
-    expect(plain.connections).toBe(0);
+    expect(plainHost.connections).toBe(0);
   });
 
   test('a host that does not speak it is no file', async () => {
@@ -384,8 +385,8 @@ describe('over TLS', () => {
 });
 
 test('N6: a name server that never answers ends the fetch, by name', async () => {
-  const never = (): Promise<never> => new Promise(() => undefined);
-  const { get } = fetcher([], { connectMs: 30, retries: 1 }, { lookup: never });
+  const neverResolves = (): Promise<never> => new Promise(() => undefined);
+  const { get } = fetcher([], { connectMs: 30, retries: 1 }, { lookup: neverResolves });
   expect((await get('https://files.example/')).error).toBe(
     'a.json: its host was not looked up within 0.03 s, the longest that is waited: try again later, or upload the file and import it by object_id',
   );

@@ -8,7 +8,7 @@ const { server, ann, vaultId } = await startLab();
 const perCommit = 40;
 
 /** What one page or one file showed: which commits, how many records in all, and which records lacked their own field. */
-interface Seen {
+interface SeenCommits {
   readonly what: string;
   readonly commits: ReadonlyMap<string, number>;
   readonly total: number;
@@ -19,7 +19,12 @@ interface Seen {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function seen(what: string, rows: readonly Row[], total: number, isWhole: boolean): Seen {
+function seenVersion(
+  what: string,
+  rows: readonly Row[],
+  total: number,
+  isWhole: boolean,
+): SeenCommits {
   const commits = new Map<string, number>();
   let lacking = 0;
   for (const row of rows) {
@@ -35,7 +40,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'busy' }));
   const commitsOfWriter = 6;
   const active = { writers: 3 };
-  const found: Seen[] = [];
+  const found: SeenCommits[] = [];
   const commit = async (w: number, i: number): Promise<void> => {
     const records = Array.from({ length: perCommit }, (_, n) => ({
       w,
@@ -60,7 +65,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
         expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
         const rows = json['results'] as readonly Row[];
         const total = Number(json['total']);
-        found.push(seen(`page of ${size}`, rows, total, rows.length === total));
+        found.push(seenVersion(`page of ${size}`, rows, total, rows.length === total));
         offset = json['offset'] as number | null;
       }
     }
@@ -85,7 +90,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
       const bytes = Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
       const rows = gunzipSync(bytes).toString().trim().split('\n').map((line) => JSON.parse(line) as Row); // prettier-ignore
       const version = (await server.catalog.exports.get(id))?.logVersion ?? -1;
-      found.push({ ...seen('export', rows, rows.length, true), version });
+      found.push({ ...seenVersion('export', rows, rows.length, true), version });
       expect(done.json['documents_count']).toBe(rows.length);
     }
   };
@@ -101,17 +106,18 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   expect(rows.length).toBe(1 + 3 * commitsOfWriter);
   expect(found.filter(({ what }) => what === 'export').length).toBeGreaterThan(1);
   for (const one of found) {
-    const shown = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
-    expect([shown, one.total % perCommit, one.lacking]).toEqual([shown, 0, 0]);
+    const shownVersion = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
+    expect([shownVersion, one.total % perCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
     // The version that a total belongs to: nothing on the page is newer, and a whole page has all of it.
     const newest = versions[one.total / perCommit - 1] ?? -1;
     for (const [id, count] of one.commits) {
-      expect([shown, (order.get(id) ?? Infinity) <= newest]).toEqual([shown, true]);
-      if (one.isWhole) expect([shown, count]).toEqual([shown, perCommit]);
+      expect([shownVersion, (order.get(id) ?? Infinity) <= newest]).toEqual([shownVersion, true]);
+      if (one.isWhole) expect([shownVersion, count]).toEqual([shownVersion, perCommit]);
     }
-    if (one.isWhole) expect([shown, one.commits.size]).toEqual([shown, one.total / perCommit]);
+    if (one.isWhole)
+      expect([shownVersion, one.commits.size]).toEqual([shownVersion, one.total / perCommit]);
     if (one.version !== undefined)
-      expect([shown, atMost(one.version)]).toEqual([shown, one.total / perCommit]);
+      expect([shownVersion, atMost(one.version)]).toEqual([shownVersion, one.total / perCommit]);
   }
 });
 
@@ -162,11 +168,11 @@ test('Q12: a query whose dataset is deleted meanwhile ends on its version or say
         filters: [['t__regexp', 'text .*']],
         facets: { t: { facet_type: 'terms', limit: 0 } },
       });
-    const asked = Array.from({ length: 12 }, ask);
+    const askedAnswers = Array.from({ length: 12 }, ask);
     await new Promise((resolve) => setTimeout(resolve, round * 15));
-    const deleted = await ann.delete(`/v2/datasets/${datasetId}`);
-    expect(deleted.status).toBe(200);
-    for (const { status, json, text } of await Promise.all(asked)) {
+    const deletionAnswer = await ann.delete(`/v2/datasets/${datasetId}`);
+    expect(deletionAnswer.status).toBe(200);
+    for (const { status, json, text } of await Promise.all(askedAnswers)) {
       expect([status, text.slice(0, 100)]).toEqual([
         status === 404 ? 404 : 200,
         expect.any(String),

@@ -22,12 +22,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** A bare connection; `local` lets it come from another address of this machine. */
-function open(
+function openWith(
   text: string,
   { port = server.port, local }: { port?: number; local?: string | undefined } = {},
 ): { socket: Socket; answer: Promise<string> } {
-  const where = { port, host: '127.0.0.1', ...(local && { localAddress: local }) };
-  const socket = connect(where, () => socket.write(text));
+  const socketOptions = { port, host: '127.0.0.1', ...(local && { localAddress: local }) };
+  const socket = connect(socketOptions, () => socket.write(text));
   const answer = new Promise<string>((resolve) => {
     let all = '';
     socket.on('data', (bytes) => (all += bytes.toString()));
@@ -37,7 +37,7 @@ function open(
   return { socket, answer };
 }
 
-const ways = Object.entries(operations) as [string, OperationRow][];
+const operationRows = Object.entries(operations) as [string, OperationRow][];
 const pathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
 
 describe('W2: a connection that is slow', () => {
@@ -58,7 +58,7 @@ describe('W2: a connection that is slow', () => {
     ['within its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: '],
     ['before its headers end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
   ])('%s is ended', async (_, text) => {
-    const { answer } = open(text, { port: shortHeaders.port });
+    const { answer } = openWith(text, { port: shortHeaders.port });
     expect(await answer).toMatch(/^$|^HTTP\/1\.1 408 /);
   });
 
@@ -66,19 +66,21 @@ describe('W2: a connection that is slow', () => {
     const user = await shortIdle.user('ann');
     const vaultId = idOf(await user.post('/v2/vaults', { name: 'Slow' }));
     const body = { vault_id: vaultId, object_type: 'file', filename: 'slow', size: 1_000 };
-    const made = await user.post('/v2/objects', body);
-    const { pathname, search } = new URL(String(made.json['upload_url']));
+    const createdObject = await user.post('/v2/objects', body);
+    const { pathname, search } = new URL(String(createdObject.json['upload_url']));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc`;
-    await open(head, { port: shortIdle.port }).answer;
-    const shown = (await user.get(`/v2/objects/${idOf(made)}`)).json;
-    expect(shown['availability']).toBe('unverified');
+    await openWith(head, { port: shortIdle.port }).answer;
+    const shownObject = (await user.get(`/v2/objects/${idOf(createdObject)}`)).json;
+    expect(shownObject['availability']).toBe('unverified');
   });
 });
 
 test('W2: a client is answered beside a thousand slow connections from other addresses', async () => {
   const isLinux = process.platform === 'linux'; // elsewhere this machine has one loopback address
   const slow = Array.from({ length: isLinux ? 1_000 : 100 }, (_, i) =>
-    open('GET / HTTP/1.1\r\nX-Slow: ', { local: isLinux ? `127.0.1.${1 + (i % 8)}` : undefined }),
+    openWith('GET / HTTP/1.1\r\nX-Slow: ', {
+      local: isLinux ? `127.0.1.${1 + (i % 8)}` : undefined,
+    }),
   );
   await Promise.all(slow.map(({ socket }) => once(socket, 'connect')));
   for (let i = 0; i < 100; i += 1) {
@@ -88,10 +90,10 @@ test('W2: a client is answered beside a thousand slow connections from other add
 });
 
 test('W2: requests in one packet are answered in order, and a smuggled one is not taken for a second', async () => {
-  const one = (path: string): string =>
+  const requestText = (path: string): string =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n`;
-  const { answer } = open(
-    `${one('/v1/user')}\r\n${one('/nowhere')}\r\n${one('/v1/user')}Connection: close\r\n\r\n`,
+  const { answer } = openWith(
+    `${requestText('/v1/user')}\r\n${requestText('/nowhere')}\r\n${requestText('/v1/user')}Connection: close\r\n\r\n`,
   );
   const statuses = [...(await answer).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
   expect(statuses).toEqual(['200', '404', '200']);
@@ -104,8 +106,8 @@ test('W2: requests in one packet are answered in order, and a smuggled one is no
     'Content-Length: 4, 5\r\n',
     'Content-Length: 0x4\r\n',
   ]) {
-    const inner = `0\r\n\r\n${one('/v1/user')}\r\n`;
-    const smuggled = await open(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${inner}`)
+    const inner = `0\r\n\r\n${requestText('/v1/user')}\r\n`;
+    const smuggled = await openWith(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${inner}`)
       .answer;
     expect([lengths, smuggled.match(/HTTP\/1\.1 \d+/g)]).toEqual([lengths, ['HTTP/1.1 400']]);
   }
@@ -136,13 +138,13 @@ test('W3: no spelling of any route gives more than the plain one', async () => {
     `${path}%3f`,
   ];
   const isPublic = /^\/($|healthz?|readyz|metrics|openapi|docs|join|swagger|v1\/invitations\/accept|v2\/(uploads|downloads)|authorize|\.well-known\/|v1\/auth\/|v1\/oauth2\/)/; // prettier-ignore
-  for (const [id, row] of ways.filter(([, { paths }]) => !isPublic.test(paths[0]))) {
+  for (const [id, row] of operationRows.filter(([, { paths }]) => !isPublic.test(paths[0]))) {
     const isRead = row.method === 'GET' || row.method === 'HEAD' || readingPosts.has(id);
     for (const spelling of spellings(pathOf(row))) {
       const override = { 'x-http-method-override': 'GET', 'x-original-url': '/health' };
       const target = `${server.url}/${spelling.slice(1)}`;
-      const stranger = await send('', row.method, target, undefined, override);
-      expect([id, spelling, stranger.status >= 400]).toEqual([id, spelling, true]);
+      const strangerAnswer = await send('', row.method, target, undefined, override);
+      expect([id, spelling, strangerAnswer.status >= 400]).toEqual([id, spelling, true]);
       if (isRead) continue;
       const reading = await reader.call(row.method, target, undefined, override);
       expect([id, spelling, [403, 404, 405].includes(reading.status)]).toEqual([
@@ -171,7 +173,7 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
     ['GET', `/v2/tasks/${fixture.taskId}`],
   ];
   const tables = server.catalog as unknown as Record<string, Record<string, unknown>>;
-  let hits = 0;
+  let foundTexts = 0;
   for (const table of ['vaults', 'objects', 'datasets', 'fields', 'imports', 'exports', 'tasks']) {
     for (const method of ['get', 'list', 'all', 'update']) {
       const original = tables[table]?.[method];
@@ -186,7 +188,7 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
           for (const [verb, path, body] of paths) {
             const answer = await ann.call(verb, path, body);
             if (answer.status < 500) continue;
-            hits += 1;
+            foundTexts += 1;
             expect([answer.status, answer.text]).toEqual([
               500,
               '{"detail":"Internal server error"}',
@@ -198,14 +200,14 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
       }
     }
   }
-  expect(hits).toBeGreaterThan(30);
+  expect(foundTexts).toBeGreaterThan(30);
   for (const [, path] of paths.filter(([verb]) => verb === 'GET'))
     expect((await ann.get(path)).status).toBe(200);
 });
 
 test('A12: an address that a browser would run as code is refused', async () => {
   const { datasetId } = await makeFixture(ann, 'Links');
-  const refused = [
+  const refusedUrls = [
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',
     ' javascript:alert(1)',
@@ -228,7 +230,7 @@ test('A12: an address that a browser would run as code is refused', async () => 
     name: `f${index}`,
     url_template,
   });
-  for (const [index, url] of refused.entries()) {
+  for (const [index, url] of refusedUrls.entries()) {
     const { status, json } = await ann.post('/v2/dataset_fields', field(index, url));
     expect([url, status, Object.keys(json)]).toEqual([url, 400, ['url_template']]);
   }

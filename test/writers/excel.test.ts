@@ -10,13 +10,19 @@ import { column, listOf, type Dataset } from '../engine/query/dataset.js';
 import { naiveTexts } from '../engine/query/results/naive-json.js';
 import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
 import { seed } from '../seed.js';
-import { provenance, whole, written, WriterBench, type Wanted } from './written.js';
+import {
+  provenance,
+  wholeRequest,
+  writeExport,
+  WriterBench,
+  type WantedExport,
+} from './written.js';
 
-let own: WriterBench;
+let writerBench: WriterBench;
 beforeAll(async () => {
-  own = await WriterBench.open();
+  writerBench = await WriterBench.open();
 });
-afterAll(() => own.close());
+afterAll(() => writerBench.close());
 
 const request = { excludeFields: [['_id'], ['_commit']] };
 
@@ -26,8 +32,8 @@ async function workbookOf(bytes: Buffer): Promise<ExcelJS.Workbook> {
   return workbook;
 }
 
-async function opened(format: string, from: Dataset, wanted: Wanted = { request }): Promise<ExcelJS.Workbook> {
-  return workbookOf(await written(format, from, wanted));
+async function openWorkbook(format: string, from: Dataset, wanted: WantedExport = { request }): Promise<ExcelJS.Workbook> {
+  return workbookOf(await writeExport(format, from, wanted));
 } // prettier-ignore
 
 /** The values of a sheet, by row: null for a cell without one. */
@@ -41,7 +47,7 @@ function valuesOf(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
 
 describe('a workbook', () => {
   test('has numbers, dates, booleans and texts as such, under a row of titles, and no formula (D3)', async () => {
-    const from = await own.dataset(
+    const from = await writerBench.dataset(
       [column('text', 'string'), column('n', 'long'), column('x', 'double'), column('day', 'date'), column('yes', 'boolean'), listOf(column('tags', 'string')), column('o', 'object', [column('in', 'integer')])],
       [
         ['=1+1', null, ' spaced '],
@@ -53,7 +59,7 @@ describe('a workbook', () => {
         [{ in: 7 }, null, { in: -1 }],
       ],
     ); // prettier-ignore
-    const sheet = (await opened('excel', from)).getWorksheet('records');
+    const sheet = (await openWorkbook('excel', from)).getWorksheet('records');
     expect(valuesOf(sheet)).toEqual([
       ['text', 'n', 'x', 'day', 'yes', 'tags', 'o.in'],
       ['=1+1', 9007199254740991, 0.1, new Date('2023-11-14T22:13:20.123Z'), true, '["a",null]', 7],
@@ -76,8 +82,8 @@ describe('a workbook', () => {
       ['\uffff\ufffe', '_xFFFF__xFFFE_'],
     ];
     const all = [...texts, ...escaped.map(([text]) => text)];
-    const from = await own.dataset([column('t', 'string')], [all]);
-    const bytes = await written('excel', from, { request });
+    const from = await writerBench.dataset([column('t', 'string')], [all]);
+    const bytes = await writeExport('excel', from, { request });
     const found = valuesOf((await workbookOf(bytes)).getWorksheet('records'))
       .slice(1)
       .flat();
@@ -90,9 +96,9 @@ describe('a workbook', () => {
   test('has texts of 32,767 characters, and warns of those that it cuts (D4)', async () => {
     const edge = `${'a'.repeat(32_766)}😀b`;
     const values = ['a'.repeat(32_767), 'é'.repeat(40_000), edge, 'short'];
-    const from = await own.dataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
+    const from = await writerBench.dataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
     const warnings: FileWarning[] = [];
-    const bytes = await written('excel', from, { request }, warnings);
+    const bytes = await writeExport('excel', from, { request }, warnings);
     const found = valuesOf((await workbookOf(bytes)).getWorksheet('records')).slice(1);
     expect(found.map(([, text]) => text)).toEqual([
       values[0],
@@ -107,11 +113,11 @@ describe('a workbook', () => {
 
   test('goes on in another sheet where one is full (D4)', async () => {
     const numbers = Array.from({ length: 2_345 }, (_, i) => BigInt(i));
-    const from = await own.dataset([column('n', 'long')], [numbers]);
+    const from = await writerBench.dataset([column('n', 'long')], [numbers]);
     for (const size of [1, 700, 1_000, 2_345, 2_346]) {
       const some = size === 1 ? { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } } : from; // prettier-ignore
       const writer = excelWriter({ format: 'excel', description: '' }, size);
-      const workbook = await workbookOf(await written(writer, some, { request }));
+      const workbook = await workbookOf(await writeExport(writer, some, { request }));
       const sheets = workbook.worksheets.slice(0, -1);
       const count = size === 1 ? 1 : Math.ceil(numbers.length / size);
       expect(sheets.map(({ name }) => name)).toEqual(
@@ -128,25 +134,25 @@ describe('a workbook', () => {
   });
 
   test('names where its records come from', async () => {
-    const from = await own.dataset([column('n', 'long')], [[1n]]);
-    const workbook = await opened('excel', from);
+    const from = await writerBench.dataset([column('n', 'long')], [[1n]]);
+    const workbook = await openWorkbook('excel', from);
     expect(valuesOf(workbook.getWorksheet('provenance'))).toEqual(
       Object.entries(provenance).map(([key, value]) => [key, JSON.stringify(value)]),
     );
   });
 
   test('cannot have more columns than a sheet (D4)', async () => {
-    const from = await own.dataset([listOf(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
-    await expect(written('excel-expand', from, { request })).rejects.toMatchObject({
+    const from = await writerBench.dataset([listOf(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
+    await expect(writeExport('excel-expand', from, { request })).rejects.toMatchObject({
       code: 'invalid',
       fields: { params: [expect.stringContaining('16385 columns')] },
     });
-    expect((await written('csv-expand', from, { request })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
+    expect((await writeExport('csv-expand', from, { request })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
   });
 });
 
 test('lists become columns, as many as the longest has elements', async () => {
-  const from = await own.dataset(
+  const from = await writerBench.dataset(
     [listOf(column('b', 'long')), column('o', 'object', [listOf(column('t', 'string'))]), listOf(column('p', 'object', [column('x', 'double'), column('y', 'string')])), listOf(column('e', 'string'))],
     [
       [[1n, null, 3n], null, []],
@@ -156,13 +162,13 @@ test('lists become columns, as many as the longest has elements', async () => {
     ],
   ); // prettier-ignore
   const titles = ['b.0', 'b.1', 'b.2', 'o.t.0', 'o.t.1', 'p.0', 'p.1', 'e.0'];
-  expect((await written('csv-expand', from, { request })).toString()).toBe(
+  expect((await writeExport('csv-expand', from, { request })).toString()).toBe(
     `${titles.join(',')}\r\n` +
       '1,,3,"a,b",,"{""x"":0.5,""y"":""q""}",,\r\n' +
       ',,,,,{},,\r\n' +
       ',,,"",=x,,,\r\n',
   );
-  expect(valuesOf((await opened('excel-expand', from)).getWorksheet('records'))).toEqual([
+  expect(valuesOf((await openWorkbook('excel-expand', from)).getWorksheet('records'))).toEqual([
     titles,
     [1, null, 3, 'a,b', null, '{"x":0.5,"y":"q"}', null, null],
     [null, null, null, null, null, '{}', null, null],
@@ -179,12 +185,14 @@ test(`random lists are in the cells of their elements (STRANDLAKE_SEED=${seed})`
     const style = randomStyle(next);
     return Array.from({ length: 900 }, (_, row) => randomValue(next, each, style, row));
   });
-  const from = await own.dataset(columns, values);
-  const records = (await naiveTexts(own.bench, from, { ...whole, ...request })).map(
+  const from = await writerBench.dataset(columns, values);
+  const records = (await naiveTexts(writerBench.bench, from, { ...wholeRequest, ...request })).map(
     (text) => parseJson(text) as Record<string, readonly Value[] | null>,
   );
   const longest = columns.map(({ name }) => Math.max(1, ...records.map((record) => record[name]?.length ?? 0))); // prettier-ignore
-  const [titles, ...rows] = valuesOf((await opened('excel-expand', from)).getWorksheet('records'));
+  const [titles, ...rows] = valuesOf(
+    (await openWorkbook('excel-expand', from)).getWorksheet('records'),
+  );
   expect(titles).toEqual(columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => `${name}.${n}`))); // prettier-ignore
   const isThere = rows.map((row) => row.map((cell) => cell !== null));
   // exceljs reads an empty text as none.
@@ -205,12 +213,12 @@ const hasOpenpyxl = ((): boolean => {
 
 /** Runs where Python has openpyxl. */
 (hasOpenpyxl ? test : test.skip)('openpyxl reads the same values', async () => {
-  const from = await own.dataset(
+  const from = await writerBench.dataset(
     [column('t', 'string'), column('n', 'long'), column('d', 'date'), column('b', 'boolean')],
     [['=1+1', '<a&b>', null], [1n, 2n ** 60n, null], [0n, 1_699_920_000_000_000n, null], [true, false, null]],
   ); // prettier-ignore
-  const path = own.path('read.xlsx');
-  writeFileSync(path, await written('excel', from, { request }));
+  const path = writerBench.path('read.xlsx');
+  writeFileSync(path, await writeExport('excel', from, { request }));
   const script = `
 import json, sys, openpyxl
 book = openpyxl.load_workbook(sys.argv[1], read_only=False)

@@ -17,13 +17,13 @@ import { random, randomColumns, randomStyle, randomValue } from '../engine/store
 import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
 import { expectSection, markdownTable } from '../written-page.js';
-import { contextOf, whole, written, WriterBench } from './written.js';
+import { contextOf, wholeRequest, writeExport, WriterBench } from './written.js';
 
-let own: WriterBench;
+let writerBench: WriterBench;
 beforeAll(async () => {
-  own = await WriterBench.open();
+  writerBench = await WriterBench.open();
 });
-afterAll(() => own.close());
+afterAll(() => writerBench.close());
 
 test('the help of the command line names every format', () => {
   for (const { format } of writers)
@@ -37,9 +37,9 @@ test('docs/exports.md describes every format', () => {
 
 /** The records of a Parquet file as JSON, as DuckDB reads them. */
 async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> {
-  const path = own.path('back.parquet');
+  const path = writerBench.path('back.parquet');
   writeFileSync(path, bytes);
-  const rows = await own.bench.engine.sql.engine.run('SELECT * FROM read_parquet($1)', [
+  const rows = await writerBench.bench.engine.sql.engine.run('SELECT * FROM read_parquet($1)', [
     { type: 'string', value: [path] },
   ]);
   return rows.map((row) => {
@@ -117,16 +117,18 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
       const style = randomStyle(next);
       return Array.from({ length: rows }, (_, row) => randomValue(next, each, style, row));
     });
-    const from = await own.dataset(columns, values);
-    const texts = await naiveTexts(own.bench, from, whole);
+    const from = await writerBench.dataset(columns, values);
+    const texts = await naiveTexts(writerBench.bench, from, wholeRequest);
     // Not split into lines, because random values of JSON columns contain line ends.
-    const json = gunzipSync(await written('json', from)).toString();
+    const json = gunzipSync(await writeExport('json', from)).toString();
     expect(json).toBe(texts.map((text) => `${text}\n`).join(''));
-    const { projection, rows: raw } = await rawRecords(own.bench, from, whole);
+    const { projection, rows: raw } = await rawRecords(writerBench.bench, from, wholeRequest);
     const all = projection.map((each) => each.column);
-    expect(await readBack(await written('parquet', from), all)).toEqual(texts);
-    expect(await readBack(await written('parquet', from, { bySegment: true }), all)).toEqual(texts);
-    const table = tableFromIPC(await written('arrow', from));
+    expect(await readBack(await writeExport('parquet', from), all)).toEqual(texts);
+    expect(await readBack(await writeExport('parquet', from, { bySegment: true }), all)).toEqual(
+      texts,
+    );
+    const table = tableFromIPC(await writeExport('arrow', from));
     expect(table.schema.fields.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
     async function* groups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
       for (const batch of table.batches) yield encodeRowGroup(plainParquetColumns(all), batch);
@@ -135,10 +137,12 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
       await readBack(await bytesOf(joinRowGroups(plainParquetColumns(all), groups(), 'test')), all),
     ).toEqual(texts);
     const cells = raw.map((row) => all.flatMap((each, i) => naiveCells(each, row[i])));
-    const csv = (await written('csv', from)).toString();
+    const csv = (await writeExport('csv', from)).toString();
     expect(parseCells(csv, ',', '\r\n').slice(1)).toEqual(cells);
     expect(parse(csv, { relaxColumnCount: false }).slice(1)).toEqual(cells.map((row) => row.map((cell) => cell ?? ''))); // prettier-ignore
-    expect(parseCells((await written('tsv', from)).toString(), '\t', '\n').slice(1)).toEqual(cells);
+    expect(parseCells((await writeExport('tsv', from)).toString(), '\t', '\n').slice(1)).toEqual(
+      cells,
+    );
   }
 });
 
@@ -152,7 +156,7 @@ test(`Parquet has the row groups of whole segments as they are stored (STRANDLAK
       return i === columns.length - 1 ? `${'t'.repeat(100)}${row}` : randomValue(next, each, style, row);
     });
   }); // prettier-ignore
-  const from = await own.dataset(columns, values);
+  const from = await writerBench.dataset(columns, values);
   const request = { excludeFields: [['_commit'], [columns[1]!.name]] };
   const excluded = ['_commit', columns[1]!.physical];
   const isExcluded = (path: string): boolean =>
@@ -165,35 +169,35 @@ test(`Parquet has the row groups of whole segments as they are stored (STRANDLAK
       CASE WHEN length(stats_min_value) < 64 AND length(stats_max_value) < 64 THEN [stats_min_value, stats_max_value] END FROM parquet_metadata($1) ORDER BY ALL`; // prettier-ignore
     const all: string[] = [];
     for (const path of paths)
-      all.push(...(await own.bench.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).filter(([name]) => isKept(String(name))).map(String)); // prettier-ignore
+      all.push(...(await writerBench.bench.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).filter(([name]) => isKept(String(name))).map(String)); // prettier-ignore
     return all.sort();
   };
-  const path = own.path('copied.parquet');
-  writeFileSync(path, await written('parquet', from, { request, bySegment: true }));
+  const path = writerBench.path('copied.parquet');
+  writeFileSync(path, await writeExport('parquet', from, { request, bySegment: true }));
   const stored = await described(from.snapshot.files.slice(1), (path) => !isExcluded(path));
   expect(await described([path], () => true)).toEqual(stored);
-  const cut = await written('parquet', from, { request });
+  const cut = await writeExport('parquet', from, { request });
   const { projection } = contextOf(from, { request });
   const all = projection.map((each) => each.column);
-  expect(await readBack(await written('parquet', from, { request, bySegment: true }), all)).toEqual(await readBack(cut, all)); // prettier-ignore
+  expect(await readBack(await writeExport('parquet', from, { request, bySegment: true }), all)).toEqual(await readBack(cut, all)); // prettier-ignore
 });
 
 test('values have the same representation in every format', async () => {
   const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listOf(column('tags', 'string'))])]; // prettier-ignore
-  const from = await own.dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
+  const from = await writerBench.dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
   const request = { excludeFields: [['_id'], ['_commit']] };
-  expect(lines(gunzipSync(await written('json', from, { request })))).toEqual([
+  expect(lines(gunzipSync(await writeExport('json', from, { request })))).toEqual([
     '{"d":1,"f":0.1,"n":9223372036854775807,"day":"1970-01-01","o":{"flag":true,"tags":["a,b",null]}}',
     '{"d":1e+21,"f":16777216,"n":null,"day":"1970-01-01T00:00:01.500000","o":{"tags":[]}}',
     '{"d":null,"f":0,"n":0,"day":null,"o":null}',
   ]);
-  expect((await written('csv', from, { request })).toString()).toBe(
+  expect((await writeExport('csv', from, { request })).toString()).toBe(
     'd,f,n,day,o.flag,o.tags\r\n' +
       '1,0.1,9223372036854775807,1970-01-01,true,"[""a,b"",null]"\r\n' +
       '1e+21,16777216,,1970-01-01T00:00:01.500000,,[]\r\n' +
       ',0,0,,,\r\n',
   );
-  expect((await written('tsv', from, { request })).toString()).toContain(
+  expect((await writeExport('tsv', from, { request })).toString()).toContain(
     '\ttrue\t"[""a,b"",null]"\n',
   );
 });
@@ -203,46 +207,51 @@ test('longs around the limits of doubles are exact, whatever stands beside them'
   for (const limit of [...limits, ...limits.map((each) => -each)]) {
     const values = Array.from({ length: 16 }, (_, i) => limit + BigInt(i) - 8n);
     for (const some of [values, values.toReversed(), [values[1]!, values[12]!, -5n, 3n]]) {
-      const from = await own.dataset([column('n', 'long')], [some]);
+      const from = await writerBench.dataset([column('n', 'long')], [some]);
       const request = { fields: [['n']] };
-      expect((await written('csv', from, { request })).toString()).toBe(`n\r\n${some.map((value) => `${value}\r\n`).join('')}`); // prettier-ignore
+      expect((await writeExport('csv', from, { request })).toString()).toBe(`n\r\n${some.map((value) => `${value}\r\n`).join('')}`); // prettier-ignore
     }
   }
 });
 
 test('a file without records is valid', async () => {
-  const from: Dataset = { ...(await own.dataset([column('a', 'string')], [['x']])) };
+  const from: Dataset = { ...(await writerBench.dataset([column('a', 'string')], [['x']])) };
   const empty = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
-  expect(gunzipSync(await written('json', empty))).toHaveLength(0);
-  expect((await written('csv', empty)).toString()).toBe('_id,_commit,a\r\n');
-  expect((await written('tsv', empty)).toString()).toBe('_id\t_commit\ta\n');
-  expect(await readBack(await written('parquet', empty), [])).toEqual([]);
-  const table = tableFromIPC(await written('arrow', empty));
+  expect(gunzipSync(await writeExport('json', empty))).toHaveLength(0);
+  expect((await writeExport('csv', empty)).toString()).toBe('_id,_commit,a\r\n');
+  expect((await writeExport('tsv', empty)).toString()).toBe('_id\t_commit\ta\n');
+  expect(await readBack(await writeExport('parquet', empty), [])).toEqual([]);
+  const table = tableFromIPC(await writeExport('arrow', empty));
   expect([table.numRows, table.schema.fields.map(({ name }) => name)]).toEqual([0, ['_id', '_commit', 'a']]); // prettier-ignore
 });
 
 test('fields without values are null, and Parquet needs at least one field', async () => {
-  const from = await own.dataset([column('a', 'string')], [['x', 'y']]);
+  const from = await writerBench.dataset([column('a', 'string')], [['x', 'y']]);
   const fields = [...from.fields, { ...from.fields[0]!, name: 'later', path: ['later'], title: 'later', dataType: 'long' as const }]; // prettier-ignore
   const more = { ...from, fields };
   const request = { fields: [['a'], ['later']] };
-  expect(lines(gunzipSync(await written('json', more, { request })))[0]).toBe(
+  expect(lines(gunzipSync(await writeExport('json', more, { request })))[0]).toBe(
     '{"a":"x","later":null}',
   );
-  expect((await written('csv', more, { request })).toString()).toBe('a,later\r\nx,\r\ny,\r\n');
+  expect((await writeExport('csv', more, { request })).toString()).toBe('a,later\r\nx,\r\ny,\r\n');
   const columns = [column('a', 'string'), column('later', 'long')];
-  expect(await readBack(await written('parquet', more, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
+  expect(await readBack(await writeExport('parquet', more, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
   const none = { excludeFields: [['_id'], ['_commit'], ['a']] };
-  expect(lines(gunzipSync(await written('json', from, { request: none })))).toEqual(['{}', '{}']);
-  await expect(written('parquet', from, { request: none })).rejects.toThrow('at least one field');
+  expect(lines(gunzipSync(await writeExport('json', from, { request: none })))).toEqual([
+    '{}',
+    '{}',
+  ]);
+  await expect(writeExport('parquet', from, { request: none })).rejects.toThrow(
+    'at least one field',
+  );
 });
 
 test.each(['csv', 'tsv'])('%s-gz is the same file, compressed', async (format) => {
-  const from = await own.dataset([column('a', 'string')], [['x', 'y, z', null]]);
-  const empty = await own.dataset([column('a', 'string')], [[]]);
+  const from = await writerBench.dataset([column('a', 'string')], [['x', 'y, z', null]]);
+  const empty = await writerBench.dataset([column('a', 'string')], [[]]);
   for (const dataset of [from, empty]) {
-    const plain = await written(format, dataset);
-    expect(gunzipSync(await written(`${format}-gz`, dataset))).toEqual(plain);
+    const plain = await writeExport(format, dataset);
+    expect(gunzipSync(await writeExport(`${format}-gz`, dataset))).toEqual(plain);
   }
 });
 
@@ -250,27 +259,27 @@ describe('delimited text', () => {
   const values = ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', 'a\nb', '', null, ' x ', '=1+1', '-5', '雪', '"', 'a\tb', '""']; // prettier-ignore
 
   test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s reproduces values that need quotes', async (format, delimiter, lineEnd) => {
-    const from = await own.dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
-    const text = (await written(format, from, { request: { excludeFields: [['_id'], ['_commit']] } })).toString(); // prettier-ignore
+    const from = await writerBench.dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
+    const text = (await writeExport(format, from, { request: { excludeFields: [['_id'], ['_commit']] } })).toString(); // prettier-ignore
     expect(text.startsWith(`"The ""title"""${delimiter}n${lineEnd}plain${delimiter}0${lineEnd}`)).toBe(true); // prettier-ignore
     expect(parseCells(text, delimiter, lineEnd).slice(1)).toEqual(values.map((value, i) => [value, String(i)])); // prettier-ignore
   }); // prettier-ignore
 
   test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s has a quote before formulas, and only there, with csv_safe (D3)', async (format, delimiter, lineEnd) => {
     const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5', '=a,"b"'];
-    const from = await own.dataset([column('=title', 'string')], [cells]);
+    const from = await writerBench.dataset([column('=title', 'string')], [cells]);
     const request = { excludeFields: [['_id'], ['_commit']] };
-    const file = await written(format, from, { request, isFormulaSafe: true });
+    const file = await writeExport(format, from, { request, isFormulaSafe: true });
     expect(parseCells(file.toString(), delimiter, lineEnd).flat()).toEqual([
       "'=title", "'=1+1", "'@x", "'+cmd", "'-2+3", "'\tx", '-5', '+1.5e3', 'a=b', '.5', `'=a,"b"`,
     ]); // prettier-ignore
-    const plain = await written(format, from, { request });
+    const plain = await writeExport(format, from, { request });
     expect(parseCells(plain.toString(), delimiter, lineEnd).flat()).toEqual(['=title', ...cells].map((cell, i) => (i === 0 ? '=title' : cell))); // prettier-ignore
   }); // prettier-ignore
 });
 
 test('cells are the texts of the cells of a table', async () => {
-  const from = await own.dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
+  const from = await writerBench.dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
   const source = openSegments(
     from.snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) })),
   );

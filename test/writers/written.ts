@@ -13,13 +13,13 @@ import { fieldRows, openBench, type Bench, type Dataset } from '../engine/query/
 import { batchOf } from '../engine/store/random.js';
 import { writeSegment } from '../engine/store/write-segment.js';
 
-export const whole: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
+export const wholeRequest: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
 
 /** As in the metadata of files. */
 export const provenance = { dataset_id: 7, query: { filters: [['gene', '>', 'a&b']] } };
 
 /** How a file is written. */
-export interface Wanted {
+export interface WantedExport {
   readonly request?: Partial<QueryRequest>;
   readonly isFormulaSafe?: boolean;
   /** Whether each segment is a part. */
@@ -75,18 +75,18 @@ export class WriterBench {
 /** What a file is made of besides its records. */
 export function contextOf(
   { snapshot, fields }: Dataset,
-  { request, isFormulaSafe = false }: Wanted,
+  { request, isFormulaSafe = false }: WantedExport,
 ): FileContext {
-  const projection = project(snapshot.columns, fields, { ...whole, ...request });
+  const projection = project(snapshot.columns, fields, { ...wholeRequest, ...request });
   const columns = cellColumns(projection).map(({ path }) => ({ name: path.join('.'), title: path.join('.') })); // prettier-ignore
   return { projection, columns, longest: null, options: { isFormulaSafe }, provenance };
 }
 
 /** The export of a dataset, in parts of 700 records or of its segments; `warnings` takes those of the writer. */
-export async function written(
+export async function writeExport(
   format: string | Writer,
   from: Dataset,
-  wanted: Wanted = {},
+  wanted: WantedExport = {},
   warnings: FileWarning[] = [],
 ): Promise<Buffer> {
   const writer = typeof format === 'string' ? writerNamed(format)! : format;

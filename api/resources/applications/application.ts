@@ -15,18 +15,18 @@ export interface ApplicationContext extends WithUser {
   readonly origin: string;
 }
 
-const written = { create: 'optional', update: true } as const;
+const writableWhen = { create: 'optional', update: true } as const;
 
 /** Reads redirection URIs, separated by spaces or as a list. */
 function readRedirectUris(form: Form, key: string): string | undefined {
-  const given = form.textList(key)?.flatMap((item) => item.split(/\s+/).filter(Boolean));
-  if (given === undefined) return undefined;
-  if (given.length === 0) return form.fail(key, 'This field is required.');
-  for (const uri of given) {
+  const givenUris = form.textList(key)?.flatMap((item) => item.split(/\s+/).filter(Boolean));
+  if (givenUris === undefined) return undefined;
+  if (givenUris.length === 0) return form.fail(key, 'This field is required.');
+  for (const uri of givenUris) {
     const problem = redirectUriProblem(uri);
     if (problem !== undefined) form.fail(key, `${JSON.stringify(uri.slice(0, 200))} ${problem}`);
   }
-  return given.join(' ');
+  return givenUris.join(' ');
 }
 
 /**
@@ -55,15 +55,19 @@ function redirectUriProblem(uri: string): string | undefined {
 
 /** Reads the address of a web page, or null. */
 function readWebAddress(form: Form, key: string): string | null | undefined {
-  const given = form.nullableText(key);
-  if (given === undefined || given === null || given === '') return given === '' ? null : given;
-  if (/^https?:\/\//i.test(given) && URL.canParse(given)) return given;
-  const shown = JSON.stringify(given.slice(0, 200));
-  return form.fail(key, `${shown} is not the address of a web page, with https:// or http://.`);
+  const givenText = form.nullableText(key);
+  if (givenText === undefined || givenText === null || givenText === '')
+    return givenText === '' ? null : givenText;
+  if (/^https?:\/\//i.test(givenText) && URL.canParse(givenText)) return givenText;
+  const quotedText = JSON.stringify(givenText.slice(0, 200));
+  return form.fail(
+    key,
+    `${quotedText} is not the address of a web page, with https:// or http://.`,
+  );
 }
 
 const webAddress = {
-  ...written,
+  ...writableWhen,
   type: readBy(nullableText, readWebAddress),
   example: 'https://apps.example.org/variants',
   initial: null,
@@ -86,7 +90,7 @@ const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationC
   name: { type: filledText, example: 'Variant browser', create: 'required', update: true },
   description: { ...descriptionField, initial: null, example: 'Shows the variants of a panel.' },
   client_type: {
-    ...written,
+    ...writableWhen,
     type: oneOf('confidential', 'public'),
     description:
       'confidential: it sends its secret; public: it cannot keep one and has to use PKCE.',
@@ -102,7 +106,7 @@ const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationC
     update: true,
   },
   scopes: {
-    ...written,
+    ...writableWhen,
     type: oneOf('read', 'read write'),
     description: 'The most that users can grant it.',
     example: 'read',
@@ -113,7 +117,7 @@ const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationC
   source_url: { ...webAddress, example: null },
   tags: { ...tagsField, initial: [], example: ['browser'] },
   is_public: {
-    ...written,
+    ...writableWhen,
     type: boolean,
     description: 'Whether users of every account may see and authorize it.',
     example: false,

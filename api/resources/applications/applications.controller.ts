@@ -1,20 +1,20 @@
 import { Controller, Req } from '@nestjs/common';
 import { requireUserItself, viewerOf } from '../../../engine/catalog/access.js';
 import { clientSecretOf, type ApplicationRow } from '../../../engine/catalog/applications.js';
-import { audit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import { recordAudit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
 import type { NewResource, SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudController } from '../../http/crud.js';
-import { oneId, omitUndefined, value, values } from '../../http/list-query.js';
+import { oneId, omitUndefined, value, paramValues } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 
-/** The operations on applications. */
+/** The HTTP operations on applications. */
 export const applicationOperations = crudOperations('applications', {
   tag: 'Applications',
   path: '/v2/applications',
@@ -45,7 +45,7 @@ export const ApplicationsController = crudController<
   declaration: application,
   table: ({ applications }) => applications,
   filter: (query, caller) => {
-    const tags = values(query, 'tags');
+    const tags = paramValues(query, 'tags');
     return {
       viewer: viewerOf(caller),
       ...omitUndefined<SavedResourceFilter>({
@@ -64,15 +64,15 @@ export const ApplicationsController = crudController<
     form.done();
     requireUserItself(caller);
     const owner = { userId: caller.user.id, accountId: caller.account.id };
-    const wanted = {
+    const newApplication = {
       ...(values as NewResource<ApplicationRow>),
       ...owner,
       isShared: true,
       secretVersion: 1,
     };
     return catalog.transaction(async (tx) => {
-      const row = await tx.applications.create(wanted);
-      await audit(tx, {
+      const row = await tx.applications.create(newApplication);
+      await recordAudit(tx, {
         actor: caller.user,
         action: 'application.create',
         subject: subjectOf(row),
@@ -89,18 +89,18 @@ export const ApplicationsController = crudController<
       const details = differences(before, row, auditedNames);
       const subject = subjectOf(row);
       if (Object.keys(details).length > 0)
-        await audit(tx, { actor: user, action: 'application.update', subject, details });
+        await recordAudit(tx, { actor: user, action: 'application.update', subject, details });
       return row;
     });
   },
   delete: ({ catalog }, row, { user }) =>
     catalog.transaction(async (tx) => {
       await tx.applications.delete(row.id);
-      await audit(tx, { actor: user, action: 'application.delete', subject: subjectOf(row) });
+      await recordAudit(tx, { actor: user, action: 'application.delete', subject: subjectOf(row) });
     }),
 });
 
-/** What decides who gets tokens of users, and which. */
+/** The properties that decide which applications get tokens of users; their changes are audited. */
 const auditedNames = {
   name: 'name',
   redirectUris: 'redirect_uris',
@@ -109,7 +109,7 @@ const auditedNames = {
   isPublic: 'is_public',
 } as const;
 
-/** The operations on the secret of an application. */
+/** The HTTP operations on the secret of an application. */
 export const applicationSecretOperations = declareOperations('applicationSecrets', 'Applications', {
   get: {
     method: 'GET',
@@ -144,14 +144,14 @@ export class ApplicationSecretsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const patch = { secretVersion: secretVersion + 1 };
-    const replaced = await this.context.catalog.transaction(async (tx) => {
+    const replacedSecret = await this.context.catalog.transaction(async (tx) => {
       const row = await tx.applications.update(id, patch);
       if (row === undefined) throw notFound();
       const subject = subjectOf(row);
-      await audit(tx, { actor: user, action: 'application.replace_secret', subject });
+      await recordAudit(tx, { actor: user, action: 'application.replace_secret', subject });
       return row;
     });
-    return this.#view(replaced, request);
+    return this.#view(replacedSecret, request);
   }
 
   async #view(row: ApplicationRow, request: ApiRequest): Promise<object> {

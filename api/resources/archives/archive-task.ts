@@ -13,10 +13,10 @@ import { jobFilters } from '../tasks/jobs.operations.js';
 
 type ArchiveTask = Resource<ArchiveRow, JobContext, Partial<ArchiveRow>>;
 
-/** What the two kinds differ in. */
+/** The names in which snapshot and restore tasks differ. */
 interface ArchiveTaskNames {
   readonly name: 'DatasetSnapshotTask' | 'DatasetRestoreTask';
-  /** The name of its progress. */
+  /** The noun that messages about progress use. */
   readonly noun: 'snapshot' | 'restore';
   readonly description: string;
   readonly storageClass: string;
@@ -39,10 +39,10 @@ export const restoreTask = declareArchiveTask({
   storageClass: 'Standard-IA',
 });
 
-/** The operations on snapshot tasks. */
+/** The HTTP operations on snapshot tasks. */
 export const snapshotOperations = archiveOperations('snapshots', 'snapshot', snapshotTask.schema);
 
-/** The operations on restore tasks. */
+/** The HTTP operations on restore tasks. */
 export const restoreOperations = archiveOperations('restores', 'restore', restoreTask.schema);
 
 function declareArchiveTask(names: ArchiveTaskNames): ArchiveTask {

@@ -12,13 +12,13 @@ import type { Value } from '../../../engine/core/types.js';
 import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { Access, CurrentCaller } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
-import { anyOf, ids, oneId, omitUndefined, value } from '../../http/list-query.js';
+import { anyOf, paramIds, oneId, omitUndefined, value } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { ByteStream } from '../../http/reply.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { attachment } from '../../http/signed-url.js';
+import { attachmentHeader } from '../../http/signed-url.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import { auditEntry } from './audit-entry.js';
 
@@ -31,13 +31,13 @@ const filters = {
   until: 'Changes before this time.',
 };
 
-/** The operations on the audit log. */
+/** The HTTP operations on the audit log. */
 export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
   list: {
     method: 'GET',
     paths: ['/v2/audit_log'],
     summary: 'Lists the changes of users, groups, permissions and invitations, newest first; for administrators.', // prettier-ignore
-    query: { ...filters, ...paging },
+    query: { ...filters, ...pagingParams },
     answer: { listOf: auditEntry.schema },
   },
   export: {
@@ -66,7 +66,7 @@ export class AuditLogController {
     const presenter = presenterFor(this.context, request);
     return answerList<AuditRow>(request, query, {
       rows: (page) => this.context.catalog.auditLog.list(filter, page),
-      views: (rows) => views(presenter, rows),
+      views: (rows) => entryViews(presenter, rows),
     });
   }
 
@@ -82,16 +82,16 @@ export class AuditLogController {
     const format = anyOf(query, 'format', ['csv', 'jsonl'])?.[0] ?? 'jsonl';
     const filter = filterOf(query, caller);
     reply.header('Content-Type', format === 'csv' ? 'text/csv' : 'application/x-ndjson');
-    reply.header('Content-Disposition', attachment(`audit_log.${format}`));
+    reply.header('Content-Disposition', attachmentHeader(`audit_log.${format}`));
     const presenter = presenterFor(this.context, request);
-    return new ByteStream(lines(this.context.catalog.auditLog, presenter, filter, format));
+    return new ByteStream(entryLines(this.context.catalog.auditLog, presenter, filter, format));
   }
 }
 
 const batchRows = 1_000;
 
 /** The entries as lines of a file, read in batches. */
-async function* lines(
+async function* entryLines(
   log: AuditLogTable,
   presenter: Presenter,
   filter: AuditFilter,
@@ -103,7 +103,7 @@ async function* lines(
     const page = { limit: batchRows, offset: 0 };
     const next = beforeId === undefined ? filter : { ...filter, beforeId };
     const { rows } = await log.list(next, page);
-    const text = (await views(presenter, rows))
+    const text = (await entryViews(presenter, rows))
       .map((entry) => (format === 'csv' ? csvLine(entry) : `${stringifyJson(entry as Value)}\n`))
       .join('');
     if (text !== '') yield Buffer.from(text);
@@ -128,7 +128,7 @@ function csvLine(entry: Readonly<Record<string, unknown>>): string {
   return `${texts.join(',')}\r\n`;
 }
 
-function views(
+function entryViews(
   presenter: Presenter,
   rows: readonly AuditRow[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -145,16 +145,16 @@ function filterOf(query: QueryParams, caller: Caller): AuditFilter {
     accountId: caller.account.id,
     ...omitUndefined<AuditFilter>({
       actions: anyOf(query, 'action', auditActions),
-      actorIds: ids(query, 'user_id'),
+      actorIds: paramIds(query, 'user_id'),
       subjectType: value(query, 'subject_type'),
       subjectId: oneId(query, 'subject_id'),
-      since: time(query, 'since'),
-      until: time(query, 'until'),
+      since: timeParam(query, 'since'),
+      until: timeParam(query, 'until'),
     }),
   };
 }
 
-function time(query: QueryParams, name: string): number | undefined {
+function timeParam(query: QueryParams, name: string): number | undefined {
   const text = value(query, name);
   if (text === undefined) return undefined;
   const [, date, clock = 'T00:00', zone = 'Z'] =

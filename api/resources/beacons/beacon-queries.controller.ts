@@ -18,7 +18,7 @@ import {
   type Caller,
 } from '../../http/request.js';
 import {
-  anything,
+  anyType,
   answerSchema,
   bodySchema,
   integer,
@@ -40,7 +40,7 @@ import { beaconCrud, beaconSetCrud } from './beacons.controller.js';
 
 const body = bodySchema('BeaconQuery', 'A query of beacons.', {
   query: {
-    type: anything,
+    type: anyType,
     description: 'An entity, a list of entities, or a query string.',
     example: 'MYH7',
     required: true,
@@ -52,8 +52,8 @@ const body = bodySchema('BeaconQuery', 'A query of beacons.', {
   },
 });
 
-const requested = {
-  query: { type: anything, description: 'As it was sent.', example: 'MYH7' },
+const requestedParam = {
+  query: { type: anyType, description: 'As it was sent.', example: 'MYH7' },
   entity_type: { type: nullableText, example: 'gene' },
 };
 const summaryKeys = {
@@ -83,7 +83,7 @@ const answeringBeacon = answerSchema('AnsweringBeacon', 'A beacon of a set and i
 const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
   ...beaconKeys,
   ...summaryKeys,
-  ...requested,
+  ...requestedParam,
   results: {
     type: jsonObjects,
     description: 'The first ten records; none if the caller may not read the dataset.',
@@ -91,7 +91,7 @@ const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
   },
 });
 const setAnswer = answerSchema('BeaconSetAnswer', 'The answers of all beacons of a set.', {
-  ...requested,
+  ...requestedParam,
   beacon_set: { type: reference('BeaconSet'), example: beaconSet.schema.example },
   beacons: {
     type: { schema: { type: 'array', items: reference('AnsweringBeacon').schema } },
@@ -173,14 +173,16 @@ export class BeaconQueriesController {
     const found = await queryBeacon(this.context, caller, row, query, signal);
     requireAnswer(found);
     const [view] = await crudViews(beaconCrud, this.context, request, [row]);
-    const answered = {
+    const answerWithBeacon = {
       ...view,
       ...summaryOf(found),
       query: query.query,
       entity_type: query.entityType,
     };
     // The engine's JSON of the records is appended without parsing it.
-    return new JsonText(`${stringifyJson(answered).slice(0, -1)},"results":${found.results}}`);
+    return new JsonText(
+      `${stringifyJson(answerWithBeacon).slice(0, -1)},"results":${found.results}}`,
+    );
   }
 }
 

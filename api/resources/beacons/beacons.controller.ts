@@ -15,7 +15,7 @@ import { beacon, beaconSet, type BeaconContext, type BeaconSetContext } from './
 
 const ofDataset = { vault_id: 'Vault of the dataset.', vault_object_id: 'Dataset.' };
 
-/** The operations on beacon sets. */
+/** The HTTP operations on beacon sets. */
 export const beaconSetOperations = crudOperations('beaconSets', {
   tag: 'Beacons',
   path: '/v2/beacon_sets',
@@ -39,7 +39,7 @@ export const beaconSetCrud: CrudResource<'beacon set', BeaconSetContext, SavedRe
   operations: beaconSetOperations,
   declaration: beaconSet,
   table: ({ beaconSets }) => beaconSets,
-  filter,
+  filter: beaconFilter,
   contexts: beaconSetContexts,
   delete: (context, { id }) => context.catalog.beaconSets.delete(id),
 };
@@ -65,7 +65,7 @@ async function beaconSetContexts(
   );
 }
 
-/** The operations on beacons. */
+/** The HTTP operations on beacons. */
 export const beaconOperations = crudOperations('beacons', {
   tag: 'Beacons',
   path: '/v2/beacons',
@@ -84,7 +84,7 @@ export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilt
   operations: beaconOperations,
   declaration: beacon,
   table: ({ beacons }) => beacons,
-  filter,
+  filter: beaconFilter,
   contexts: beaconContexts,
   resolve: async (context, caller, form, _values, row) => {
     const isGiven = (key: string): boolean => row === undefined || form.raw(key) !== undefined;
@@ -156,7 +156,7 @@ async function orFail<T>(
   }
 }
 
-function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
+function beaconFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     viewer: viewerOf(caller),

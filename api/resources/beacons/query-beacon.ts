@@ -21,12 +21,12 @@ export interface BeaconQuery {
   readonly values: readonly string[];
 }
 
-/** The answer of one beacon. */
+/** The answer of one beacon to a query. */
 export interface BeaconAnswer {
   readonly status: 'found' | 'not_found' | 'failed';
   /** Number of matching records; null if the query failed. */
   readonly total: number | null;
-  /** Milliseconds. */
+  /** Duration in milliseconds. */
   readonly took: number;
   readonly error: string | null;
   /** The first ten records, as the JSON text of a list; none if the caller may not read the dataset. */
@@ -60,23 +60,29 @@ export async function queryBeacon(
   query: BeaconQuery,
   signal: AbortSignal,
 ): Promise<BeaconAnswer> {
-  const started = performance.now();
-  const took = (): number => Math.round(performance.now() - started);
+  const startedAt = performance.now();
+  const elapsedMs = (): number => Math.round(performance.now() - startedAt);
   let mayRead = true;
   try {
-    const own = await datasetFor(context, caller, beacon);
-    mayRead = own !== undefined;
-    const dataset = own ?? (await datasetOfOwner(context, beacon));
+    const ownDataset = await datasetFor(context, caller, beacon);
+    mayRead = ownDataset !== undefined;
+    const dataset = ownDataset ?? (await datasetOfOwner(context, beacon));
     const body = datasetQuery(beacon, query, mayRead ? shownRecords : 0);
     const { total, results } = await runDatasetQuery(context, dataset, body, signal);
-    return { status: total > 0 ? 'found' : 'not_found', total, took: took(), error: null, results };
+    return {
+      status: total > 0 ? 'found' : 'not_found',
+      total,
+      took: elapsedMs(),
+      error: null,
+      results,
+    };
   } catch (error) {
     if (signal.aborted) throw error;
     const { isBug, body } = answerTo(error);
     if (isBug)
       context.log(logLine('error', { beacon: beacon.id, error: String((error as Error).stack) }));
     const text = mayRead ? textOf(body) : textOf(publicPart(body));
-    return { status: 'failed', total: null, took: took(), error: text, results: '[]' };
+    return { status: 'failed', total: null, took: elapsedMs(), error: text, results: '[]' };
   }
 }
 
@@ -107,11 +113,11 @@ async function datasetOfOwner(
   return requireResource(catalog, owner, 'dataset', datasetId, 'read');
 }
 
-/** Of an error, what may be told to somebody who may not read the dataset: nothing about its fields or the beacon's filters. */
+/** The part of an error body that a user without read access to the dataset may see: nothing about its fields or the beacon's filters. */
 function publicPart(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { query, entities, detail } = body;
-  const told = { ...(query !== undefined && { query }), ...(entities !== undefined && { entities }) }; // prettier-ignore
-  if (Object.keys(told).length > 0) return told;
+  const queryParts = { ...(query !== undefined && { query }), ...(entities !== undefined && { entities }) }; // prettier-ignore
+  if (Object.keys(queryParts).length > 0) return queryParts;
   return { detail: detail ?? 'The beacon cannot be queried; ask its owner.' };
 }
 
@@ -143,13 +149,13 @@ function datasetQuery(
   const isNoted = values.every((value) => genomicNotation(value.trim()) !== undefined);
   const type = entityType ?? (isNoted ? 'variant' : null);
   if (type !== null) return { ...filters, entities: [[type, values]], limit };
-  const requested =
+  const requestedEntity =
     values.length === 1
       ? values[0]!
       : values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(' OR ');
   return {
     ...filters,
-    query: restriction === null ? requested : `(${restriction}) AND (${requested})`,
+    query: restriction === null ? requestedEntity : `(${restriction}) AND (${requestedEntity})`,
     limit,
   };
 }

@@ -34,8 +34,8 @@ export async function commitFile(
   await requireNoSnapshot(context, dataset, 'non_field_errors');
   await store.snapshot(datasetId, version); // throws if its files are gone
   const row = await catalog.transaction(async (tx) => {
-    const known = await tx.exports.ofCommit(datasetId, id, Date.now() + leastLifetimeMs);
-    if (known !== undefined) return known;
+    const existingExport = await tx.exports.ofCommit(datasetId, id, Date.now() + leastLifetimeMs);
+    if (existingExport !== undefined) return existingExport;
     const { row: made } = await tx.exports.create({
       datasetId,
       userId: caller.user.id,

@@ -1,5 +1,5 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
-import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import { constant, declareResource, emptyField, type ResourceField } from '../../http/resource.js';
 import {
   id,
   integer,
@@ -91,6 +91,6 @@ export const commit = declareResource<CommitRow, CommitContext>({
     size: { type: integer, description: 'Bytes that it added.', example: 88_120 },
     md5: constant(null),
     genome_build: { type: nullableText, example: 'GRCh38' },
-    tags: empty([]),
+    tags: emptyField([]),
   },
 });

@@ -21,7 +21,7 @@ import {
   text,
 } from '../../http/schema.js';
 
-const mode = {
+const rollbackMode = {
   type: oneOf(...rollbackModes),
   description:
     'records: blocked by later commits that changed the same records. strict: blocked by all later commits that changed or removed records.',
@@ -29,7 +29,9 @@ const mode = {
 };
 
 /** The body of a request for a rollback. */
-export const rollbackBody = bodySchema('RollbackCreate', 'Asks for a rollback.', { mode });
+export const rollbackBody = bodySchema('RollbackCreate', 'Asks for a rollback.', {
+  mode: rollbackMode,
+});
 
 const records = objectOf({
   commit_id: { type: id, description: 'A commit in the way.', example: 5111 },
@@ -72,12 +74,12 @@ export const rollbackCheck = answerSchema(
 /** Reads the mode of a rollback from the query string or from the body. */
 export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
   const source = query['mode'] === undefined ? form : new Form({ mode: query['mode'] });
-  const given = source.choice<RollbackMode>('mode', rollbackModes);
+  const rawMode = source.choice<RollbackMode>('mode', rollbackModes);
   source.done();
-  return given ?? 'records';
+  return rawMode ?? 'records';
 }
 
-/** The JSON of a check; `show` gives that of a commit. */
+/** The JSON of a rollback check; `show` returns the JSON of a commit. */
 export async function rollbackCheckView(
   { isBlocked, detail, blocking }: RollbackCheck,
   show: (row: BlockingCommit['commit']) => Promise<object>,

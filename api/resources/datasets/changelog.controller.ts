@@ -7,7 +7,7 @@ import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { readInteger } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import {
@@ -37,7 +37,7 @@ const change = answerSchema('DatasetChange', 'One version in the changelog of a 
   new_fields: { type: strings, description: 'The fields that it added.', example: ['gene'] },
 });
 
-/** The schemas of answers. */
+/** The schemas of the answers of these operations. */
 export const changelogSchemas = [change];
 
 /** The changelog of datasets. */
@@ -46,7 +46,7 @@ export const changelogOperations = declareOperations('datasets', 'Datasets', {
     method: 'GET',
     paths: datasetPaths('/changelog'),
     summary: 'Lists what each commit of a dataset changed, newest first.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: change },
   },
   changelogVersion: {

@@ -27,7 +27,7 @@ const answer = answerSchema('DatasetBeacon', 'Whether a dataset has an allele.',
   total: { type: integer, description: 'Number of records that have it.', example: 1 },
 });
 
-/** The schemas of answers. */
+/** The schemas of the answers of these operations. */
 export const datasetBeaconSchemas = [answer];
 
 /** The beacon of a dataset. */
@@ -78,9 +78,9 @@ export class DatasetBeaconController {
         const begins = [`${name}__prefix`, prefix];
         if (allele === null) return begins;
         // Letters and these characters are all that an allele may have: nothing in the pattern needs an escape but dots and stars.
-        const escaped = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
+        const escapeGlob = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
         return {
-          and: [begins, [`${name}__regexp`, `${escaped(prefix)}[0-9]+-${escaped(allele)}`]],
+          and: [begins, [`${name}__regexp`, `${escapeGlob(prefix)}[0-9]+-${escapeGlob(allele)}`]],
         };
       }),
     );
@@ -88,15 +88,15 @@ export class DatasetBeaconController {
     const signal = abortOnDisconnect(request, reply);
     const { total } = await runDatasetQuery(this.context, dataset, body, signal);
     const build = builds.length === 1 ? builds[0]! : null;
-    const asked = { chromosome, coordinate: Number(start), allele, genome_build: build };
-    return { query: asked, exist: total > 0, total };
+    const askedAllele = { chromosome, coordinate: Number(start), allele, genome_build: build };
+    return { query: askedAllele, exist: total > 0, total };
   }
 }
 
 /** What the query string asks. */
 interface AskedAllele {
   readonly place: Extract<GenomicNotation, { readonly kind: 'region' }>;
-  /** In upper case; null for any. */
+  /** The allele in upper case; null matches any allele. */
   readonly allele: string | null;
   readonly builds: readonly string[];
 }
@@ -109,17 +109,17 @@ function readQuery(query: QueryParams, dataset: DatasetRow): AskedAllele {
   }) as [string, string];
   if (!/^\d{1,12}$/.test(coordinate) || Number(coordinate) === 0)
     throw invalid('coordinate', `Must be a whole number from 1 on, not ${JSON.stringify(coordinate.slice(0, 100))}.`); // prettier-ignore
-  const plain = chromosome.replace(/^chr/i, '');
-  const place = genomicNotation(`chr${plain}:${coordinate}`);
+  const plainName = chromosome.replace(/^chr/i, '');
+  const place = genomicNotation(`chr${plainName}:${coordinate}`);
   if (place?.kind !== 'region')
     throw invalid('chromosome', `${JSON.stringify(chromosome.slice(0, 100))} is no chromosome.`);
   const allele = value(query, 'allele')?.toUpperCase() ?? null;
   if (allele !== null && !/^(?:[ACGTN]+|\*|<[^<>]{1,50}>)$/.test(allele))
     throw invalid('allele', 'Must be letters of A, C, G, T and N.');
-  const given = value(query, 'genome_build');
-  const build = genomeBuilds.find((one) => one.toLowerCase() === given?.toLowerCase());
-  if (given !== undefined && build === undefined)
+  const rawBuild = value(query, 'genome_build');
+  const build = genomeBuilds.find((one) => one.toLowerCase() === rawBuild?.toLowerCase());
+  if (rawBuild !== undefined && build === undefined)
     throw invalid('genome_build', `Must be one of ${genomeBuilds.join(', ')}.`);
-  const own = dataset.genomeBuilds.length > 0 ? dataset.genomeBuilds : genomeBuilds;
-  return { place, allele, builds: build === undefined ? own : [build] };
+  const possibleBuilds = dataset.genomeBuilds.length > 0 ? dataset.genomeBuilds : genomeBuilds;
+  return { place, allele, builds: build === undefined ? possibleBuilds : [build] };
 }

@@ -55,7 +55,7 @@ type DatasetResourceField = ResourceField<DatasetRow, DatasetContext>;
 const ofObject = (read: (object: ObjectRow) => unknown): Pick<DatasetResourceField, 'show'> => ({
   show: (_, { object }) => read(object),
 });
-const address = (rest: string): DatasetResourceField => ({
+const addressField = (rest: string): DatasetResourceField => ({
   type: text,
   example: `http://localhost:7878/v2/datasets/4812${rest}`,
   show: ({ id: datasetId }, { origin }) => `${origin}/v2/datasets/${datasetId}${rest}`,
@@ -75,7 +75,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
   fields: {
     class_name: constant('Dataset'),
     id: { type: id, example: 4812 },
-    url: address(''),
+    url: addressField(''),
     name: {
       ...ofObject(({ filename }) => filename),
       // A null in an update is no change.
@@ -162,14 +162,14 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     user: ownerFields.user,
     user_id: { type: id, example: 3, ...ofObject(({ userId }) => userId) },
     ...createdAndUpdated,
-    data_url: address('/data'),
-    fields_url: address('/fields'),
-    commits_url: address('/commits'),
-    imports_url: address('/imports'),
-    exports_url: address('/exports'),
-    template_url: address('/template'),
-    beacon_url: address('/beacon'),
-    changelog_url: address('/changelog'),
+    data_url: addressField('/data'),
+    fields_url: addressField('/fields'),
+    commits_url: addressField('/commits'),
+    imports_url: addressField('/imports'),
+    exports_url: addressField('/exports'),
+    template_url: addressField('/template'),
+    beacon_url: addressField('/beacon'),
+    changelog_url: addressField('/changelog'),
     mimetype: {
       type: readBy(nullable(text), (form, key) => form.nullableText(key)),
       example: null,

@@ -1,7 +1,7 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetFilter } from '../../../engine/catalog/datasets.js';
 import { crudController } from '../../http/crud.js';
-import { ids, omitUndefined, value } from '../../http/list-query.js';
+import { paramIds, omitUndefined, value } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { createObject } from '../objects/create-object.js';
@@ -23,16 +23,16 @@ export const DatasetsController = crudController<
   operations: datasetOperations,
   declaration: dataset,
   table: ({ datasets }) => datasets,
-  filter,
+  filter: datasetFilter,
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
     return Promise.all(rows.map((row) => presenter.datasetContext(row)));
   },
   create: async (context, { caller, form, values }) => {
     const objectType = 'dataset';
-    const created = await createObject(context, caller, form, { ...values, objectType });
-    if (!created.dataset) throw new Error('createObject returned no dataset');
-    return created.dataset;
+    const createdObject = await createObject(context, caller, form, { ...values, objectType });
+    if (!createdObject.dataset) throw new Error('createObject returned no dataset');
+    return createdObject.dataset;
   },
   update: async (context, { caller, form, values }, { id, capacity }) => {
     const { storageClass, ...patch } = values;
@@ -42,23 +42,23 @@ export const DatasetsController = crudController<
     refuseChange(form, 'fields', undefined, unchangeable.fields);
     refuseChange(form, 'template_id', undefined, unchangeable.template);
     form.done();
-    const changed = await context.catalog.transaction(async (tx) => {
+    const changedRow = await context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, caller, id, storageClass);
       await tx.objects.update(id, patch);
       return tx.datasets.get(id);
     });
     context.scheduler.wake();
-    return changed;
+    return changedRow;
   },
   delete: async (context, { id }) => removeFiles(context, await context.catalog.objects.delete(id)),
 });
 
-function filter(query: QueryParams, caller: Caller): DatasetFilter {
+function datasetFilter(query: QueryParams, caller: Caller): DatasetFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<DatasetFilter>({
-      ids: ids(query, 'id'),
-      vaultIds: ids(query, 'vault_id'),
+      ids: paramIds(query, 'id'),
+      vaultIds: paramIds(query, 'vault_id'),
       name: value(query, 'name'),
       tag: value(query, 'tags', 'tag'),
       storageClass: value(query, 'storage_class'),

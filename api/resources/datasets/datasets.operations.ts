@@ -6,7 +6,7 @@ export function datasetPaths(rest: string): [string, ...string[]] {
   return [`/v2/datasets/:id${rest}`, `/v2/dataset/:id${rest}`, `/v1/datasets/:id${rest}`];
 }
 
-/** The operations on datasets. */
+/** The HTTP operations on datasets. */
 export const datasetOperations = crudOperations('datasets', {
   tag: 'Datasets',
   path: '/v2/datasets',

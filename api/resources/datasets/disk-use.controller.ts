@@ -48,7 +48,7 @@ const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   },
 });
 
-/** The schemas of answers. */
+/** The schemas of the answers of these operations. */
 export const diskUseSchemas = [diskUse];
 
 /** The disk use of datasets. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { AppError } from '../../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../../engine/core/files.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { attachment } from '../../http/signed-url.js';
+import { attachmentHeader } from '../../http/signed-url.js';
 
 /** Each stalled download buffers up to three chunks: with chunks of 256 kB, 600 of them held 690 MB (threat D6). */
 const chunkBytes = 32 << 10;
@@ -11,7 +11,7 @@ const chunkBytes = 32 << 10;
 export interface StoredDownload {
   readonly path: string;
   readonly name: string;
-  /** Changes when the bytes do. */
+  /** The entity tag, which changes with the content. */
   readonly etag: string;
   readonly idleMs: number;
 }
@@ -32,7 +32,7 @@ export async function sendFile(
     reply.code(range ? 206 : 200);
     if (range) reply.header('Content-Range', `bytes ${start}-${end - 1}/${file.bytes}`);
     reply.header('Content-Type', 'application/octet-stream');
-    reply.header('Content-Disposition', attachment(download.name));
+    reply.header('Content-Disposition', attachmentHeader(download.name));
     reply.header('Content-Length', String(end - start));
     reply.header('Accept-Ranges', 'bytes');
     reply.header('ETag', download.etag);
@@ -46,7 +46,7 @@ export async function sendFile(
       objectMode: false,
       highWaterMark: chunkBytes,
     });
-    // Not in the generator: one that was never started runs no `finally`.
+    // The file is closed here and not in the generator, because a generator that was never started runs no `finally`.
     stream.once('close', () => void file.close());
     return stream;
   } catch (error) {

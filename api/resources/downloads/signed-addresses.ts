@@ -1,4 +1,4 @@
-import type { Kinds } from '../../../engine/catalog/access.js';
+import type { AccessRows } from '../../../engine/catalog/access.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -102,7 +102,7 @@ export async function requireSigned<K extends ResourceKind>(
   kind: K,
   id: string,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   signer.verify(method, url);
   return requireOfUser(catalog, signedUser({ query }), kind, readId(id) ?? 0, level);
 }

@@ -53,7 +53,7 @@ export async function createExport(
   if (!dataset || !format || !query || !params)
     throw new Error('done() lets no incomplete form pass');
   await requireNoSnapshot(context, dataset, 'dataset_id');
-  // How many records have computed values is known when the export runs.
+  // For computed values, the number of records is unknown until the export runs.
   const total = query.isComputed ? null : await countRecords(context, dataset, params, asOf?.version); // prettier-ignore
   const limit = Number(params['limit'] ?? Infinity);
   const { row } = await catalog.exports.create({
@@ -96,18 +96,22 @@ async function readParams(
   fields: readonly FieldRow[],
   settings: AnnotationSettings | null | undefined,
 ): Promise<{ readonly params: JsonObject; readonly isComputed: boolean } | undefined> {
-  const given = form.raw('params') === '' ? {} : (form.object('params') ?? {});
+  const rawParams = form.raw('params') === '' ? {} : (form.object('params') ?? {});
   // The computed fields have mistakes, which are reported; `params` cannot be checked without them.
   if (settings === undefined) return undefined;
   try {
-    const query = settings === null ? given : planAnnotation(settings, given, fields).query;
-    const asked = settings === null ? undefined : computedQuery(settings, query, fields);
+    const query = settings === null ? rawParams : planAnnotation(settings, rawParams, fields).query;
+    const computedConditions =
+      settings === null ? undefined : computedQuery(settings, query, fields);
     const { facets, explain } = query;
-    parseExportParams(asked ? { ...withoutConditions(query), facets, explain } : query, fields);
-    if (asked) await separations(asked);
+    parseExportParams(
+      computedConditions ? { ...withoutConditions(query), facets, explain } : query,
+      fields,
+    );
+    if (computedConditions) await separations(computedConditions);
     // The key `commit_id` marks exports of commits (commit-file.ts); in a request it means nothing.
-    const kept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
-    return { params: Object.fromEntries(Object.entries(given).filter(kept)), isComputed: asked !== undefined }; // prettier-ignore
+    const isKept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
+    return { params: Object.fromEntries(Object.entries(rawParams).filter(isKept)), isComputed: computedConditions !== undefined }; // prettier-ignore
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('params', error.fields ?? error.message);

@@ -16,7 +16,7 @@ import {
 } from '../../http/schema.js';
 import { exportFormats } from '../../../scheduler/jobs/export/format.js';
 import { asOfKey } from '../records/as-of.js';
-import { jobFields, priority, type JobContext } from '../tasks/job.js';
+import { jobFields, priorityType, type JobContext } from '../tasks/job.js';
 
 const formatList = exportFormats
   .map(({ format, description }) => `\`${format}\`: ${description}`)
@@ -107,7 +107,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       create: 'optional',
     },
     priority: {
-      type: priority,
+      type: priorityType,
       description: 'A lower number runs first.',
       example: 0,
       create: 'optional',

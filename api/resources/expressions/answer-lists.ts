@@ -11,7 +11,7 @@ export class AnswerLists {
   readonly #sources: Uint8Array[] = [];
   /** The number of the bytes that `add` refers to. */
   #current = 0;
-  /** Of each value: the number of its bytes, where it begins and ends there, and the next one of its list. */
+  /** For each value: its number of bytes, the positions of its first and last byte there, and the next value of its list. */
   readonly #source: number[] = [0];
   readonly #begins: number[] = [0];
   readonly #ends: number[] = [0];
@@ -37,13 +37,13 @@ export class AnswerLists {
     this.#add(list, this.#current, from, to);
   }
 
-  /** The same for a text. */
+  /** Adds a text to a list. */
   addText(list: number, text: string): void {
     const bytes = Buffer.from(text);
     this.#add(list, this.#sources.push(bytes) - 1, 0, bytes.length);
   }
 
-  /** Some lists as JSON texts; an empty text for one that is too long for an answer. List 0 is empty. */
+  /** The lists with these numbers as JSON texts; the text is empty for a list that is too long for an answer. List 0 is empty. */
   packed(lists: Int32Array): PackedTexts {
     const offsets = new Int32Array(lists.length + 1);
     for (let i = 0; i < lists.length; i++) {

@@ -23,7 +23,10 @@ type Found = readonly [name: string, status: 'found' | 'not_found' | 'failed'];
  * The function `beacon` (specification of expressions, section 8.2). Choice: a beacon of a set whose dataset the caller may not read is
  * listed by its title, and `visibility` has no effect: what the caller may read decides.
  */
-export async function beacon(scope: FunctionScope, args: readonly unknown[]): Promise<HostAnswer> {
+export async function beaconAnswer(
+  scope: FunctionScope,
+  args: readonly unknown[],
+): Promise<HostAnswer> {
   const [entity, entityType, beaconSet, datasets] = args;
   const query = readBeaconQuery({ query: entity, entity_type: entityType });
   if (query.entityType === null) throw invalid('entity_type', 'entity_type is required');
@@ -57,7 +60,7 @@ async function ofSet(
   const beacons = rows.toReversed();
   const answers = await queryBeacons(context, caller, beacons, query, signal);
   return mapConcurrent([...beacons.entries()], async ([i, { datasetId, title }]) => {
-    const dataset = await readable(context, caller, datasetId);
+    const dataset = await readableBeacon(context, caller, datasetId);
     return [dataset ? await fullPath(context, dataset) : title, answers[i]!.status];
   });
 }
@@ -103,7 +106,7 @@ async function ofDatasets(
   return found.filter((one) => one !== undefined);
 }
 
-async function readable(
+async function readableBeacon(
   { catalog }: AppContext,
   caller: Caller,
   id: number,

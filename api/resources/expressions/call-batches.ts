@@ -44,20 +44,20 @@ export async function answerHostBatch(
   for (const { known, calls } of await similarCalls(batch)) {
     if (calls.length < 2) continue;
     const { args } = calls[0]!;
-    const opened = await unlessRefused(() => openDataset(scope, args[0]));
-    if (opened === null) continue;
-    for (const [request, group] of await groupsOf(opened, known, calls))
+    const openedDataset = await unlessRefused(() => openDataset(scope, args[0]));
+    if (openedDataset === null) continue;
+    for (const [request, group] of await groupsOf(openedDataset, known, calls))
       for (let at = 0; at < group.length; at += mostCalls) {
         const part = group.slice(at, at + mostCalls);
-        const made = { opened, args, request };
-        await answerGroup(known, made, part, answers);
+        const openedCalls = { opened: openedDataset, args, request };
+        await answerGroup(known, openedCalls, part, answers);
       }
   }
   return answers;
 }
 
 async function similarCalls(batch: readonly string[]): Promise<Iterable<SimilarCalls>> {
-  const similar = new Map<string, SimilarCalls>();
+  const callGroups = new Map<string, SimilarCalls>();
   let last: SimilarCalls | undefined;
   for (let from = 0; from < batch.length; from += parsedAtOnce) {
     if (from > 0) await setImmediate();
@@ -67,16 +67,16 @@ async function similarCalls(batch: readonly string[]): Promise<Iterable<SimilarC
     for (const [i, args] of parsed.entries()) {
       const { name } = calls[i]!;
       if (!Object.hasOwn(groupedFunctions, name)) continue;
-      const known = groupedFunctions[name as BatchFunction];
-      if (last?.known !== known || !hasSameOthers(last, args)) {
-        const key = commonKey(name, known, args);
-        last = similar.get(key) ?? { known, calls: [] };
-        similar.set(key, last);
+      const groupedFunction = groupedFunctions[name as BatchFunction];
+      if (last?.known !== groupedFunction || !hasSameOthers(last, args)) {
+        const key = commonKey(name, groupedFunction, args);
+        last = callGroups.get(key) ?? { known: groupedFunction, calls: [] };
+        callGroups.set(key, last);
       }
       last.calls.push({ index: from + i, args });
     }
   }
-  return similar.values();
+  return callGroups.values();
 }
 
 /** Whether a call of the same function has the same other arguments than those that select records, as far as that is quickly told. */
@@ -122,7 +122,7 @@ async function groupsOf(
       continue;
     }
     const request = await unlessRefused(() => known.request(opened, args));
-    // The order of relevance is that of one query.
+    // Scores of several queries are not comparable, so the calls of one query keep its order by relevance.
     if (request === null || request.scores.length > 0) continue;
     const selection = callSelection(request.predicate);
     if (selection.keys.length === 0) continue;
@@ -148,10 +148,10 @@ async function answerGroup(
     for (const [i, answer] of found.entries()) answers[group[i]!.index] = answer;
     return;
   }
-  const half = group.length >>> 1;
-  if (half < 2) return;
-  await answerGroup(known, made, group.slice(0, half), answers);
-  await answerGroup(known, made, group.slice(half), answers);
+  const halfLength = group.length >>> 1;
+  if (halfLength < 2) return;
+  await answerGroup(known, made, group.slice(0, halfLength), answers);
+  await answerGroup(known, made, group.slice(halfLength), answers);
 }
 
 /** The result of work, or null where it is refused: the call alone tells why. */

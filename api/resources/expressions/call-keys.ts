@@ -19,13 +19,13 @@ export interface CallSelection {
 /** The keys of a predicate: its conditions, joined by AND, that are equalities, of which the values may be those of many calls. */
 export function callSelection(predicate: Predicate): CallSelection {
   const keys: Key[] = [];
-  const others: Predicate[] = [];
+  const otherConditions: Predicate[] = [];
   for (const item of conjuncts(predicate)) {
     const alternatives = item.kind === 'or' ? item.items : [item];
     if (alternatives.every(isKey)) keys.push(alternatives);
-    else others.push(item);
+    else otherConditions.push(item);
   }
-  return { shape: shapeOf(keys, others), keys, others };
+  return { shape: shapeOf(keys, otherConditions), keys, others: otherConditions };
 }
 
 function shapeOf(keys: readonly Key[], others: readonly Predicate[]): string {
@@ -43,7 +43,7 @@ export function conjuncts(predicate: Predicate): readonly Predicate[] {
   return predicate.kind === 'and' ? predicate.items.flatMap(conjuncts) : [predicate];
 }
 
-/** Of other types than these, values are not compared by their texts. */
+/** Values of these types are compared by their texts; values of other types are not. */
 const keyTypes: ReadonlySet<string> = new Set(['string', 'integer', 'long']);
 
 /** Whether a condition is an equality of which the values may be those of many calls. */
@@ -60,7 +60,7 @@ export function keyPaths({ keys }: CallSelection): readonly (readonly string[])[
 /** A condition that holds for every record that one of some selections of one shape selects. */
 export function joinedPredicate(selections: readonly CallSelection[]): Predicate {
   const [{ keys, others }] = selections as [CallSelection, ...CallSelection[]];
-  const joined = keys.map((key, i) =>
+  const keyConditions = keys.map((key, i) =>
     or(
       key.map((equality, j) => {
         const values = new Set(selections.flatMap((one) => one.keys[i]![j]!.values));
@@ -68,7 +68,7 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
       }),
     ),
   );
-  return and([...others, ...joined]);
+  return and([...others, ...keyConditions]);
 }
 
 /**
@@ -105,16 +105,16 @@ export class KeyDispatcher {
 
   /** The numbers of the selections that select a record, which has at least the fields of the keys. */
   selecting(record: unknown): readonly number[] {
-    const own = this.#formsIn(record, this.#first);
+    const ownForms = this.#formsIn(record, this.#first);
     const found =
-      own.length === 1
-        ? (this.#byForm.get(own[0]!) ?? [])
-        : own.flatMap((form) => this.#byForm.get(form) ?? []);
+      ownForms.length === 1
+        ? (this.#byForm.get(ownForms[0]!) ?? [])
+        : ownForms.flatMap((form) => this.#byForm.get(form) ?? []);
     if (found.length === 0) return found;
     const distinct = found.length > 1 ? [...new Set(found)] : found;
     return this.#others.reduce<readonly number[]>((calls, { key, forms }) => {
-      const own = this.#formsIn(record, key);
-      return calls.filter((call) => own.some((form) => forms[call]!.has(form)));
+      const ownForms = this.#formsIn(record, key);
+      return calls.filter((call) => ownForms.some((form) => forms[call]!.has(form)));
     }, distinct);
   }
 
@@ -143,7 +143,7 @@ function formOf({ field, ignoreCase }: KeyEquality, alternative: number, value: 
   return `${alternative} ${!isText ? text : ignoreCase ? lowerCase(text) : text.toWellFormed()}`;
 }
 
-/** The values of a record at a path, those of lists one by one. */
+/** The values of a record at a path; a list contributes each of its elements. */
 export function storedAt(value: unknown, path: readonly string[], from = 0): readonly unknown[] {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((item) => storedAt(item, path, from));

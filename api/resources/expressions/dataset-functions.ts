@@ -11,12 +11,12 @@ import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';
-import { beacon } from './beacon-function.js';
+import { beaconAnswer } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';
 import type { FunctionScope } from './function-scope.js';
 import { floatPaths, isFloat, numberOf, valuesAt } from './function-values.js';
-import { openDataset, refuseLarge, shown, type QueryKeys } from './opened-dataset.js';
+import { openDataset, refuseLarge, shownValue, type QueryKeys } from './opened-dataset.js';
 
 /** A dataset function: arguments in the order of its declaration, null where not given. */
 type DatasetFunction = (scope: FunctionScope, args: readonly unknown[]) => Promise<HostAnswer>;
@@ -67,56 +67,56 @@ async function forUsers<T>(scope: FunctionScope, name: string, work: () => Promi
 
 function missingThing(name: string, first: unknown): string {
   if (name === 'beacon') return 'such beacon set';
-  return `${name === 'template' ? 'template' : 'dataset'} ${shown(first)}`;
+  return `${name === 'template' ? 'template' : 'dataset'} ${shownValue(first)}`;
 }
 
 const functions: Readonly<Record<string, DatasetFunction>> = {
   dataset_query: async (scope, [dataset, fields, limit, entities, filters, query, ordering]) => {
-    const opened = await openDataset(scope, dataset);
+    const openedDataset = await openDataset(scope, dataset);
     const body = { fields, entities, filters, query, ordering };
-    const json = await opened.records(body, numberOf('limit', limit, 1));
-    return { json, floats: floatPaths(opened.fields) };
+    const json = await openedDataset.records(body, numberOf('limit', limit, 1));
+    return { json, floats: floatPaths(openedDataset.fields) };
   },
 
   dataset_count: async (scope, [dataset, entities, filters, query]) => {
-    const opened = await openDataset(scope, dataset);
-    const { total } = await opened.run({ entities, filters, query }, { limit: 0 });
+    const openedDataset = await openDataset(scope, dataset);
+    const { total } = await openedDataset.run({ entities, filters, query }, { limit: 0 });
     return { json: String(total), floats: [] };
   },
 
   dataset_field_values: async (scope, [dataset, name, limit, ...selection]) => {
-    const opened = await openDataset(scope, dataset);
-    const field = opened.field(name);
-    const wanted = numberOf('limit', limit, 10);
+    const openedDataset = await openDataset(scope, dataset);
+    const field = openedDataset.field(name);
+    const valueLimit = numberOf('limit', limit, 10);
     const values: unknown[] = [];
     const body = { ...selectionOf(selection), fields: [field.name] };
-    for (let offset = 0; values.length < wanted;) {
-      // Many records may be without a value.
-      const page = Math.max(wanted - values.length, 1000);
-      // The order of the records, not that of relevance.
-      const answer = await opened.run(body, { limit: page, offset, scores: [] });
+    for (let offset = 0; values.length < valueLimit;) {
+      // Reads at least this many records, because many of them may have no value.
+      const page = Math.max(valueLimit - values.length, 1000);
+      // The records are in insertion order, not in order of relevance.
+      const answer = await openedDataset.run(body, { limit: page, offset, scores: [] });
       for (const record of parseJson(answer.results) as readonly unknown[])
         values.push(...valuesAt(record, field.path));
       if (answer.offset === null) break;
       offset = answer.offset;
     }
-    return { json: stringifyJson(values.slice(0, wanted)), floats: isFloat(field) ? [[]] : [] };
+    return { json: stringifyJson(values.slice(0, valueLimit)), floats: isFloat(field) ? [[]] : [] };
   },
 
   dataset_field_top_terms: async (scope, [dataset, name, limit, ...selection]) => {
-    const opened = await openDataset(scope, dataset);
-    const field = opened.field(name);
-    const wanted = numberOf('limit', limit, 10);
-    const options = { facet_type: 'terms', limit: Math.max(1, wanted) };
-    const terms = (await opened.facet(field, options, selectionOf(selection))) as Terms;
-    const items = terms.slice(0, wanted).map(([term, count]) => ({ term, count }));
+    const openedDataset = await openDataset(scope, dataset);
+    const field = openedDataset.field(name);
+    const valueLimit = numberOf('limit', limit, 10);
+    const options = { facet_type: 'terms', limit: Math.max(1, valueLimit) };
+    const terms = (await openedDataset.facet(field, options, selectionOf(selection))) as Terms;
+    const items = terms.slice(0, valueLimit).map(([term, count]) => ({ term, count }));
     return { json: stringifyJson(items), floats: isFloat(field) ? [['term']] : [] };
   },
 
   dataset_field_terms_count: async (scope, [dataset, name, ...selection]) => {
-    const opened = await openDataset(scope, dataset);
-    const count = await opened.facet(
-      opened.field(name),
+    const openedDataset = await openDataset(scope, dataset);
+    const count = await openedDataset.facet(
+      openedDataset.field(name),
       { facet_type: 'count' },
       selectionOf(selection),
     );
@@ -124,57 +124,67 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
   },
 
   dataset_entity_top_terms: async (scope, [dataset, entity, limit, filters, query]) => {
-    const opened = await openDataset(scope, dataset);
+    const openedDataset = await openDataset(scope, dataset);
     const type = String(entity).toLowerCase();
-    const fields = opened.fields.filter(({ entityType }) => entityType === type);
+    const fields = openedDataset.fields.filter(({ entityType }) => entityType === type);
     if (fields.length === 0) return { json: 'null', floats: [] };
-    const wanted = numberOf('limit', limit, 1000);
+    const valueLimit = numberOf('limit', limit, 1000);
     const counts = new Map<unknown, number>();
     for (const field of fields) {
       // The counts of several fields are added, so each has to give all of its terms.
-      const options = { facet_type: 'terms', limit: fields.length > 1 ? 0 : Math.max(1, wanted) };
-      const terms = (await opened.facet(field, options, { filters, query })) as Terms;
+      const options = {
+        facet_type: 'terms',
+        limit: fields.length > 1 ? 0 : Math.max(1, valueLimit),
+      };
+      const terms = (await openedDataset.facet(field, options, { filters, query })) as Terms;
       for (const [term, count] of terms) counts.set(term, (counts.get(term) ?? 0) + count);
     }
     const sorted = [...counts].toSorted(
       ([a, m], [b, n]) => n - m || (String(a) < String(b) ? -1 : 1),
     );
-    return { json: stringifyJson(sorted.slice(0, wanted).map(([term]) => term)), floats: [] };
+    return { json: stringifyJson(sorted.slice(0, valueLimit).map(([term]) => term)), floats: [] };
   },
 
   dataset_field_stats: async (scope, [dataset, name, ...selection]) => {
-    const opened = await openDataset(scope, dataset);
-    const field = opened.field(name);
+    const openedDataset = await openDataset(scope, dataset);
+    const field = openedDataset.field(name);
     const options = { facet_type: 'stats' };
-    const stats = (await opened.facet(field, options, selectionOf(selection))) as StatsAnswer;
+    const stats = (await openedDataset.facet(
+      field,
+      options,
+      selectionOf(selection),
+    )) as StatsAnswer;
     const { count, min, max, avg, sum } = stats;
     const isEmpty = count === 0;
     const json = stringifyJson({ count, min, max, avg, sum: isEmpty ? null : sum });
-    const own = isFloat(field) ? [['min'], ['max'], ['sum']] : [];
-    return { json, floats: [['avg'], ...own] };
+    const sumStatistics = isFloat(field) ? [['min'], ['max'], ['sum']] : [];
+    return { json, floats: [['avg'], ...sumStatistics] };
   },
 
   dataset_field_percentiles: async (scope, [dataset, name, percents, ...selection]) => {
-    const opened = await openDataset(scope, dataset);
+    const openedDataset = await openDataset(scope, dataset);
     const options = { facet_type: 'percentiles', percents };
-    const field = opened.field(name);
-    const found = (await opened.facet(field, options, selectionOf(selection))) as object;
+    const field = openedDataset.field(name);
+    const found = (await openedDataset.facet(field, options, selectionOf(selection))) as object;
     return { json: stringifyJson(found), floats: Object.keys(found).map((key) => [key]) };
   },
 
   prevalence: async (scope, [dataset, entity, name, filters]) => {
-    const opened = await openDataset(scope, dataset);
-    const field = opened.field(name, 'sample_field');
+    const openedDataset = await openDataset(scope, dataset);
+    const field = openedDataset.field(name, 'sample_field');
     if (!Array.isArray(entity) || entity.length !== 2)
       throw invalid('entity', 'entity must be a pair of an entity type and a value');
     const options = { facet_type: 'count' };
-    const all = (await opened.facet(field, options, { filters })) as number;
+    const all = (await openedDataset.facet(field, options, { filters })) as number;
     if (all === 0) return { json: 'null', floats: [] };
-    const own = (await opened.facet(field, options, { filters, entities: [entity] })) as number;
-    return { json: String(own / all), floats: [[]] };
+    const ownCount = (await openedDataset.facet(field, options, {
+      filters,
+      entities: [entity],
+    })) as number;
+    return { json: String(ownCount / all), floats: [[]] };
   },
 
-  beacon: (scope, args) => beacon(scope, args),
+  beacon: (scope, args) => beaconAnswer(scope, args),
 
   template: async ({ context, caller }, [id]) => {
     const { fields } = await requireResource(context.catalog, caller, 'template', Number(id), 'read'); // prettier-ignore

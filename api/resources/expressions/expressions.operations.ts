@@ -1,7 +1,7 @@
 import { castTypes } from '../../../engine/expression/annotate/cast.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
-  anything,
+  anyType,
   answerSchema,
   bodySchema,
   boolean,
@@ -13,7 +13,7 @@ import {
   nullableText,
   oneOf,
   reference,
-  repeating,
+  repeatingSchema,
   strings,
   text,
 } from '../../http/schema.js';
@@ -42,13 +42,13 @@ const evaluateBody = bodySchema('Evaluate', 'An expression and its variables.', 
 });
 
 const evaluateAnswer = answerSchema('Evaluated', 'The value of an expression.', {
-  result: { type: anything, example: 'hello world' },
+  result: { type: anyType, example: 'hello world' },
 });
 
 const annotationField = bodySchema('AnnotationField', 'A field to compute.', {
   name: { type: text, example: 'label', required: true },
   expression: {
-    type: anything,
+    type: anyType,
     description: 'An expression, or a constant that is no text; without one the value is kept.',
     example: "record.gene + ':' + str(record.n)",
   },
@@ -85,12 +85,12 @@ const recordExpressions = {
     description: 'Makes records of each record after its fields.',
   },
 };
-const more = {
+const furtherVariables = {
   data: { type: nullable(jsonObject), description: 'Further variables by name.' },
 };
 const annotatorParams = bodySchema('AnnotatorParams', 'How records are annotated.', {
   ...recordExpressions,
-  ...more,
+  ...furtherVariables,
   annotator: {
     type: nullable(oneOf('simple', 'serial', 'parallel')),
     description: 'All have the same results.',
@@ -116,7 +116,7 @@ const annotateBody = bodySchema('Annotate', 'Records, and fields to compute for 
   },
   annotator_params: { type: nullable(reference('AnnotatorParams')) },
   ...recordExpressions,
-  ...more,
+  ...furtherVariables,
 });
 
 const annotateAnswer = answerSchema('Annotated', 'The annotated records.', {
@@ -159,7 +159,7 @@ const functionsAnswer = answerSchema('ExpressionFunctions', 'All functions of ex
 export const expressionSchemas = [
   evaluateBody,
   evaluateAnswer,
-  repeating(annotationField, field.schema),
+  repeatingSchema(annotationField, field.schema),
   annotatorParams,
   annotateBody,
   annotateAnswer,
@@ -168,7 +168,7 @@ export const expressionSchemas = [
   functionsAnswer,
 ];
 
-/** The operations on expressions. */
+/** The HTTP operations on expressions. */
 export const expressionOperations = declareOperations('expressions', 'Expressions', {
   evaluate: {
     method: 'POST',

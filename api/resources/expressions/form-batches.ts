@@ -56,32 +56,36 @@ async function lookupOf(
   const literals = [textAt(batch, 0), textAt(batch, 1)];
   const [args, others] = literals.map((one) => parseJson(begin + one + after)) as [unknown[], unknown[]]; // prettier-ignore
   const { request: parse, selects } = groupedFunctions[name];
-  const opened = await openDataset(scope, args[0]);
-  const request = await parse(opened, args);
+  const openedDataset = await openDataset(scope, args[0]);
+  const request = await parse(openedDataset, args);
   if (request.scores.length > 0) return null;
   const [entities, filters] = selects.map((at) => args[at]);
   const template = SelectionTemplate.of(entities, filters, request.predicate);
   const selection = template?.selection(entities, filters);
-  const other = template?.selection(others[selects[0]!], others[selects[1]!]);
-  if (!selection || !other) return null;
+  const otherSelection = template?.selection(others[selects[0]!], others[selects[1]!]);
+  if (!selection || !otherSelection) return null;
   const valueOf = ({ keys }: CallSelection, i: number): unknown => keys[i]![0]!.values[0];
-  const key = selection.keys.findIndex((_, i) => valueOf(selection, i) !== valueOf(other, i));
+  const key = selection.keys.findIndex(
+    (_, i) => valueOf(selection, i) !== valueOf(otherSelection, i),
+  );
   const equality = selection.keys[key]?.[0];
-  // Some equalities compare another form of the text than itself.
+  // Some equalities compare a converted form of the text, which cannot be looked up by the text.
   if (equality === undefined || equality.values[0] !== parseJson(literals[0]!)) return null;
-  const field = opened.field(args[1]);
-  const most = numberOf('limit', args[2], 10);
-  if (most === 0) return null;
+  const field = openedDataset.field(args[1]);
+  const maxValues = numberOf('limit', args[2], 10);
+  if (maxValues === 0) return null;
   const fields = {
     key: equality.field.path,
     value: field.path,
-    most,
+    most: maxValues,
     ignoresCase: equality.ignoreCase,
   };
-  return { opened, request, selection, key, fields, isFloat: isFloat(field) };
+  return { opened: openedDataset, request, selection, key, fields, isFloat: isFloat(field) };
 }
 
-/** So many times as many records as texts are read whole rather than asked for: finding one takes longer than reading one. */
+/**
+ * A table is read as a whole if it has at most this many times as many records as texts to look up: a lookup takes longer than reading one record.
+ */
 const rowsPerText = 8;
 
 /** The answers, from the records that the texts find, or from all records where many are asked for; null if there are too many. */
@@ -92,13 +96,17 @@ async function lookedUp(
 ): Promise<PackedAnswers | null> {
   const { opened, selection, key, fields } = lookup;
   const texts = batch.offsets.length - 1;
-  const others = selection.keys.filter((_, i) => i !== key);
-  const rest = { ...selection, keys: others };
-  const kept = keptLookups(scope.signal).lookup(stringifyJson([opened.version, fields, rest]));
-  kept.asked += texts;
-  const readsAll = opened.rows <= Math.min(mostRows, rowsPerText * kept.asked);
-  const whole = readsAll ? await kept.table(() => tableOf(lookup, rest, mostRows)) : null;
-  const table = whole ?? (await tableOf(lookup, selectionOf(lookup, batch), rowsFor(texts)));
+  const otherKeys = selection.keys.filter((_, i) => i !== key);
+  const restOfSelection = { ...selection, keys: otherKeys };
+  const keptLookup = keptLookups(scope.signal).lookup(
+    stringifyJson([opened.version, fields, restOfSelection]),
+  );
+  keptLookup.asked += texts;
+  const readsAll = opened.rows <= Math.min(mostRows, rowsPerText * keptLookup.asked);
+  const wholeTable = readsAll
+    ? await keptLookup.table(() => tableOf(lookup, restOfSelection, mostRows))
+    : null;
+  const table = wholeTable ?? (await tableOf(lookup, selectionOf(lookup, batch), rowsFor(texts)));
   if (table === null) return null;
   return {
     texts: table.answers(batch),
@@ -120,7 +128,7 @@ async function tableOf(
   selection: CallSelection,
   limit: number,
 ): Promise<LookupTable | null> {
-  const asked = { ...request, predicate: joinedPredicate([selection]), limit };
-  const lines = await opened.lines(asked, [fields.key, fields.value], mostLength);
+  const joinedRequest = { ...request, predicate: joinedPredicate([selection]), limit };
+  const lines = await opened.lines(joinedRequest, [fields.key, fields.value], mostLength);
   return lines && new LookupTable(lines, fields);
 }

@@ -1,7 +1,7 @@
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { invalid } from '../../../engine/core/errors.js';
 import type { HostAnswer } from '../../../scheduler/expressions/protocol.js';
-import { shown } from './opened-dataset.js';
+import { shownValue } from './opened-dataset.js';
 
 /** The most records or values that one call returns. */
 const maxRecords = 100_000;
@@ -21,11 +21,11 @@ export function floatPaths(fields: readonly FieldRow[]): HostAnswer['floats'] {
 export function numberOf(name: string, value: unknown, initial: number): number {
   if (value === null || value === undefined) return initial;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
-    throw invalid(name, `${name} must be a whole number from 0, not ${shown(value)}`);
+    throw invalid(name, `${name} must be a whole number from 0, not ${shownValue(value)}`);
   return Math.min(value, maxRecords);
 }
 
-/** The values of a record at a path that are not empty, those of lists one by one. */
+/** The values of a record at a path that are not empty; a list contributes each of its elements. */
 export function valuesAt(value: unknown, path: readonly string[]): readonly unknown[] {
   if (value === null || value === undefined || value === '') return [];
   if (Array.isArray(value)) return value.flatMap((item) => valuesAt(item, path));

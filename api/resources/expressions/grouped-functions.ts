@@ -25,7 +25,7 @@ export interface GroupedFunction {
 
 type GroupAnswers = GroupFindings<HostAnswer | null>;
 
-/** One for each selection; null if each call has to be made alone, `tooLarge` if fewer may be answered. */
+/** One finding for each selection; null if each call has to be made alone, `tooLarge` if a smaller group may be answered. */
 type GroupFindings<T> = T[] | 'tooLarge' | null;
 
 /** The most records that are read for a group, and for each of its calls on average: more are read faster by calls that stop at their limit. */
@@ -41,12 +41,12 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
     request: (opened, [, fields, , entities, filters, query, ordering]) =>
       opened.parsed({ fields, entities, filters, query, ordering }, { limit: 0 }),
     async answers({ opened, args, request }, selections) {
-      const wanted = numberOf('limit', args[2], 1);
-      if (wanted === 0) return null;
+      const valueLimit = numberOf('limit', args[2], 1);
+      if (valueLimit === 0) return null;
       const found = await recordsByCall(opened, request, selections);
       if (!Array.isArray(found)) return found;
       const floats = floatPaths(opened.fields);
-      return found.map((texts) => answerOf(`[${texts.slice(0, wanted).join(',')}]`, floats));
+      return found.map((texts) => answerOf(`[${texts.slice(0, valueLimit).join(',')}]`, floats));
     },
   },
 
@@ -58,15 +58,15 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
     },
     async answers({ opened, args, request }, selections) {
       const field = opened.field(args[1]);
-      const wanted = numberOf('limit', args[2], 10);
-      if (wanted === 0) return null;
+      const valueLimit = numberOf('limit', args[2], 10);
+      if (valueLimit === 0) return null;
       const found = await keyedRecords(opened, request, selections, [field.path]);
       if (!Array.isArray(found)) return found;
       const values = selections.map((): unknown[] => []);
       for (const { record, calls } of found) {
-        const own = valuesAt(record, field.path);
+        const ownValues = valuesAt(record, field.path);
         for (const call of calls)
-          if (values[call]!.length < wanted) values[call]!.push(...own.slice(0, wanted - values[call]!.length)); // prettier-ignore
+          if (values[call]!.length < valueLimit) values[call]!.push(...ownValues.slice(0, valueLimit - values[call]!.length)); // prettier-ignore
       }
       const floats = isFloat(field) ? [[]] : [];
       const empty = answerOf('[]', floats);
@@ -105,29 +105,33 @@ async function recordsByCall(
   return records;
 }
 
-/** A record that calls select. */
+/** A record that one or more calls select. */
 interface KeyedRecord {
-  /** Its fields that tell which calls select it, and those that were asked for beside them. */
+  /** The fields of the record: those that tell which calls select it, and those that the request asks for. */
   readonly record: unknown;
-  /** Its text with the fields of the request; undefined if that has none. */
+  /** The record as text, with the fields of the request; undefined if the request names no field. */
   readonly text: string | undefined;
   readonly calls: readonly number[];
 }
 
-/** The records that some selections find together, each with the numbers of those that select it. */
+/** The records that the selections find together, each with the numbers of the selections that select it. */
 async function keyedRecords(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
   more: readonly (readonly string[])[] = [],
 ): Promise<GroupFindings<KeyedRecord>> {
-  const joined = joinedRequest(request, selections);
-  const found = await opened.keyedTexts(joined, [...keyPaths(selections[0]!), ...more], mostLength);
+  const joinedQuery = joinedRequest(request, selections);
+  const found = await opened.keyedTexts(
+    joinedQuery,
+    [...keyPaths(selections[0]!), ...more],
+    mostLength,
+  );
   if (found === 'tooMany') return tooMany(selections);
   if (found === 'tooLarge') return found;
   const dispatcher = new KeyDispatcher(selections);
   const { texts, keys } = found;
-  // One text of all is parsed much faster than each alone.
+  // Parsing one JSON text of all records is much faster than parsing each alone.
   const records = parseJson(`[${keys.join(',')}]`) as readonly unknown[];
   return records.map((record, i) => ({
     record,
@@ -140,12 +144,12 @@ function joinedRequest(request: QueryRequest, selections: readonly CallSelection
   return { ...request, predicate: joinedPredicate(selections), limit: rowsFor(selections.length) };
 }
 
-/** The most records that are read for a group of so many calls. */
+/** The most records to read for a group with this number of calls. */
 export function rowsFor(calls: number): number {
   return Math.min(mostRows, rowsPerCall * calls);
 }
 
-/** Fewer calls find fewer records, unless each of them finds too many. */
+/** A smaller group finds fewer records, unless each call alone finds too many. */
 function tooMany(selections: readonly CallSelection[]): 'tooLarge' | null {
   return rowsPerCall * selections.length > mostRows ? 'tooLarge' : null;
 }

@@ -4,12 +4,12 @@ import type { LookupTable } from './lookup-table.js';
 const mostBytes = 64_000_000;
 
 /** The tables that are kept as long as somebody waits for answers. */
-const kept = new WeakMap<AbortSignal, KeptLookups>();
+const lookupsBySignal = new WeakMap<AbortSignal, KeptLookups>();
 
 /** What is kept for the work that a signal ends. */
 export function keptLookups(signal: AbortSignal): KeptLookups {
-  let found = kept.get(signal);
-  if (found === undefined) kept.set(signal, (found = new KeptLookups()));
+  let found = lookupsBySignal.get(signal);
+  if (found === undefined) lookupsBySignal.set(signal, (found = new KeptLookups()));
   return found;
 }
 

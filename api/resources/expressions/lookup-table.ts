@@ -21,7 +21,7 @@ export interface LookupFields {
 export class LookupTable {
   readonly #keys = new ValueTable();
   readonly #values: AnswerLists;
-  /** The bytes of the lines. */
+  /** The size of the lines in bytes. */
   readonly #lineBytes: number;
   readonly #ignoresCase: boolean;
   /** The key that was taken last, in lower case if case is ignored, and where it begins and ends. */
@@ -29,7 +29,7 @@ export class LookupTable {
   #formView = viewOf(this.#form);
   readonly #range = new Int32Array(2);
 
-  /** Of the records in lines of JSON, in their order. */
+  /** Makes the table of records in lines of JSON, in their order. */
   constructor(lines: readonly RecordBytes[], { key, value, most, ignoresCase }: LookupFields) {
     this.#ignoresCase = ignoresCase;
     this.#values = new AnswerLists(most);
@@ -45,7 +45,7 @@ export class LookupTable {
     }
   }
 
-  /** What it takes, estimated in bytes. */
+  /** The estimated memory of the table in bytes. */
   get bytes(): number {
     return this.#lineBytes + 100 * (this.#keys.size + this.#values.size);
   }

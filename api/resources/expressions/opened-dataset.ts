@@ -23,7 +23,7 @@ export const maxAnswerLength = 16_000_000;
 /** The keys of a query. */
 export type QueryKeys = Readonly<Record<string, unknown>>;
 /** What replaces parts of a parsed query; the limit may be larger than that of a request over HTTP. */
-type Replaced = Partial<QueryRequest> & { readonly limit: number };
+type RequestReplacement = Partial<QueryRequest> & { readonly limit: number };
 
 /** The records that a query finds, as JSON texts, or why there are none. */
 export type KeyedTexts =
@@ -57,7 +57,10 @@ export class OpenedDataset {
     const index = indexFields(this.fields);
     const field = typeof name === 'string' ? index.find(name) : undefined;
     if (field !== undefined) return field as FieldRow;
-    throw invalid(argument, unknownField(typeof name === 'string' ? name : shown(name), index));
+    throw invalid(
+      argument,
+      unknownField(typeof name === 'string' ? name : shownValue(name), index),
+    );
   }
 
   /** The columns that the version stores. */
@@ -76,7 +79,7 @@ export class OpenedDataset {
   }
 
   /** Runs a query; `more` replaces parts of it after it is parsed. */
-  async run(body: QueryKeys, more: Replaced): Promise<QueryAnswer> {
+  async run(body: QueryKeys, more: RequestReplacement): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
     const request = await this.parsed(body, more);
@@ -106,7 +109,7 @@ export class OpenedDataset {
   }
 
   /** A query as it is carried out; `more` replaces parts of it after it is parsed. */
-  async parsed(body: QueryKeys, more: Replaced): Promise<QueryRequest> {
+  async parsed(body: QueryKeys, more: RequestReplacement): Promise<QueryRequest> {
     const limit = Math.min(more.limit, pageRecords);
     const genes = await genesForQuery(body);
     return { ...parseQuery({ ...body, limit }, this.fields, genes), ...more };
@@ -123,15 +126,15 @@ export class OpenedDataset {
   ): Promise<KeyedTexts> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
-    let left = maxLength;
+    let lengthLeft = maxLength;
     const collected = async (
       pieces: AsyncIterable<readonly string[]>,
     ): Promise<string[] | null> => {
       const texts: string[] = [];
       for await (const piece of pieces)
         for (const text of piece) {
-          left -= text.length;
-          if (left < 0) return null;
+          lengthLeft -= text.length;
+          if (lengthLeft < 0) return null;
           texts.push(text);
         }
       return texts;
@@ -161,10 +164,10 @@ export class OpenedDataset {
       const found = await streamTexts(context.queryEngine, snapshot, known, request, { signal });
       if (found.total > request.limit) return null;
       const pieces: RecordBytes[] = [];
-      let left = maxBytes;
+      let bytesLeft = maxBytes;
       for await (const piece of found.lines({ fields, excludeFields: [] })) {
-        left -= piece.bytes.length;
-        if (left < 0) return null;
+        bytesLeft -= piece.bytes.length;
+        if (bytesLeft < 0) return null;
         pieces.push(piece);
       }
       return pieces;
@@ -180,8 +183,10 @@ export class OpenedDataset {
     const { snapshot, fields } = this.#data;
     const facets = [{ kind: 'terms', field, limit: Infinity, nested: [] }] as const;
     return unlessDeleted(context, this.#dataset, async () => {
-      const asked = { ...request, limit: 0, facets };
-      const answer = await runQuery(context.queryEngine, snapshot, fields, asked, { signal });
+      const facetRequest = { ...request, limit: 0, facets };
+      const answer = await runQuery(context.queryEngine, snapshot, fields, facetRequest, {
+        signal,
+      });
       const found = parseJson(answer.facets!) as Readonly<
         Record<string, readonly [unknown, number][]>
       >;
@@ -189,7 +194,7 @@ export class OpenedDataset {
     });
   }
 
-  /** The answer of one facet. */
+  /** Computes a facet of one field. */
   async facet(field: FieldRow, options: object, selection: QueryKeys): Promise<unknown> {
     const facets = { [field.name]: options };
     const answer = await this.run({ ...selection, facets }, { limit: 0 });
@@ -204,6 +209,6 @@ export function refuseLarge(length: number): void {
 }
 
 /** A value of a request as messages show it. */
-export function shown(value: unknown): string {
+export function shownValue(value: unknown): string {
   return stringifyJson(value).slice(0, 200);
 }

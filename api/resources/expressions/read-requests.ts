@@ -57,20 +57,20 @@ export function readComputedFields(form: Form, key: string): readonly RequestedF
   }
   if (fields.length > maxFields) throw invalid(key, `A request takes at most ${maxFields} fields, not ${fields.length}.`); // prettier-ignore
   return fields.map((field: Readonly<Record<string, unknown>>, i) => {
-    const own = new Form(field);
-    const expression = own.raw('expression') ?? null;
+    const fieldForm = new Form(field);
+    const expression = fieldForm.raw('expression') ?? null;
     const isConstant = expression !== null && typeof expression !== 'string';
     const read = {
-      name: own.requiredText('name'),
+      name: fieldForm.requiredText('name'),
       expression: isConstant ? null : expression,
       isConstant,
-      dataType: own.choice<CastType>('data_type', castTypes) ?? 'auto',
-      isList: own.boolean('is_list') ?? null,
-      ordering: own.integer('ordering') ?? 0,
-      dependsOn: own.textList('depends_on') ?? [],
-      isTransient: own.boolean('is_transient') ?? false,
+      dataType: fieldForm.choice<CastType>('data_type', castTypes) ?? 'auto',
+      isList: fieldForm.boolean('is_list') ?? null,
+      ordering: fieldForm.integer('ordering') ?? 0,
+      dependsOn: fieldForm.textList('depends_on') ?? [],
+      isTransient: fieldForm.boolean('is_transient') ?? false,
     };
-    form.absorbInto(key, own, (name, messages) => `${key}[${i}].${name}: ${messages}`);
+    form.absorbInto(key, fieldForm, (name, messages) => `${key}[${i}].${name}: ${messages}`);
     return read;
   });
 }

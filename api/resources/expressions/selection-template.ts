@@ -1,4 +1,4 @@
-import { coordinate } from '../../../engine/query/request/actions.js';
+import { coordinateValue } from '../../../engine/query/request/actions.js';
 import type { Predicate } from '../../../engine/query/predicate/predicate.js';
 import { isPair } from '../../../engine/query/request/filter.js';
 import { callSelection, conjuncts, isKey, type CallSelection, type KeyEquality } from './call-keys.js'; // prettier-ignore
@@ -18,7 +18,7 @@ interface TemplateFilter {
 export class SelectionTemplate {
   readonly #filters: readonly TemplateFilter[];
   readonly #selection: CallSelection;
-  /** The filter of each key. */
+  /** For each key, the index of its filter. */
   readonly #ofKeys: readonly number[];
 
   private constructor(filters: readonly TemplateFilter[], predicate: Predicate) {
@@ -34,7 +34,7 @@ export class SelectionTemplate {
   static of(entities: unknown, filters: unknown, predicate: Predicate): SelectionTemplate | null {
     if (isGiven(entities) || !Array.isArray(filters) || isPair(filters)) return null;
     const items = conjuncts(predicate);
-    // As many conditions as filters: each filter, which is one condition at least, is one of them.
+    // Each filter is at least one condition, so with as many conditions as filters each filter is exactly one.
     if (items.length !== filters.length) return null;
     const found: TemplateFilter[] = [];
     for (const [i, pair] of filters.entries()) {
@@ -65,7 +65,7 @@ export class SelectionTemplate {
         const { equality } = this.#filters[at]!;
         if (equality === null) return key;
         const [, value] = filters[at] as [string, string];
-        return [{ ...equality, values: [coordinate(equality.field, value) as string] }];
+        return [{ ...equality, values: [coordinateValue(equality.field, value) as string] }];
       }),
     };
   }

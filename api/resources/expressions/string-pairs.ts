@@ -2,7 +2,7 @@ import { plainEnd } from '../../../engine/core/packed-texts.js';
 
 /** Reads the JSON text of objects with two members whose values are strings, none of which has an escape, or null. */
 export class StringPairs {
-  /** Where the two values are, with their quotes; both 0 for null. */
+  /** The positions of the first bytes of the two values, including the quotes; both 0 for null. */
   readonly begins = new Int32Array(2);
   readonly ends = new Int32Array(2);
   readonly #members: readonly MemberText[];
@@ -34,9 +34,9 @@ export class StringPairs {
 
   /** Notes the value of a member. Returns its end; -1 if it is no plain string. */
   #value(bytes: Uint8Array, from: number, member: number): number {
-    const isNull = startsWith(bytes, from, none);
+    const isNull = startsWith(bytes, from, nullText);
     if (!isNull && bytes[from] !== quote) return -1;
-    const end = isNull ? from + none.length - 1 : plainEnd(bytes, from + 1);
+    const end = isNull ? from + nullText.length - 1 : plainEnd(bytes, from + 1);
     if (!isNull && bytes[end] !== quote) return -1;
     this.begins[member] = isNull ? 0 : from;
     this.ends[member] = isNull ? 0 : end + 1;
@@ -50,7 +50,7 @@ interface MemberText {
   readonly asSecond: Uint8Array;
 }
 
-const none = Buffer.from('null');
+const nullText = Buffer.from('null');
 const [quote, closeBrace] = [0x22, 0x7d];
 
 function startsWith(bytes: Uint8Array, from: number, start: Uint8Array): boolean {

@@ -2,7 +2,7 @@ import type { FieldRow, NewFieldRow } from '../../../engine/catalog/fields.js';
 import { entityTypes, type DataType } from '../../../engine/core/types.js';
 import { constant, declareResource, type ResourceField } from '../../http/resource.js';
 import {
-  anything,
+  anyType,
   boolean,
   filledText,
   id,
@@ -11,7 +11,7 @@ import {
   nullableText,
   oneOf,
   readBy,
-  repeating,
+  repeatingSchema,
   strings,
   text,
 } from '../../http/schema.js';
@@ -39,7 +39,7 @@ export const dataTypes: readonly DataType[] = [
   'blob',
 ];
 
-const written = { create: 'optional', update: true } as const;
+const writableWhen = { create: 'optional', update: true } as const;
 
 /** The fields of a definition that a request may set. */
 const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
@@ -51,9 +51,9 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     update: true,
     lookup: 'update',
   },
-  title: { ...written, type: text, example: 'Review status' },
+  title: { ...writableWhen, type: text, example: 'Review status' },
   description: {
-    ...written,
+    ...writableWhen,
     type: text,
     example: 'How well the ClinVar classification is reviewed.',
   },
@@ -65,15 +65,15 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     update: true,
     lookup: 'update',
   },
-  entity_type: { ...written, type: nullable(oneOf(...entityTypes)), example: null },
+  entity_type: { ...writableWhen, type: nullable(oneOf(...entityTypes)), example: null },
   expression: {
-    ...written,
+    ...writableWhen,
     type: readBy(nullableText, readExpression),
     description:
       'Computes the field of the records of each import into the dataset, and of each migration, whose target_fields do not.',
     example: null,
   },
-  is_hidden: { ...written, type: boolean, example: false },
+  is_hidden: { ...writableWhen, type: boolean, example: false },
   is_list: {
     type: readBy(nullable(boolean), (form, key) => form.boolean(key)),
     description: 'null: decided by the first import. Fixed once the field holds data.',
@@ -82,15 +82,15 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     update: true,
     lookup: 'update',
   },
-  ordering: { ...written, type: nullable(integer), example: 7 },
+  ordering: { ...writableWhen, type: nullable(integer), example: 7 },
   depends_on: {
-    ...written,
+    ...writableWhen,
     type: strings,
     description: 'Fields that are computed before this one.',
     example: [],
   },
   url_template: {
-    ...written,
+    ...writableWhen,
     type: readBy(nullableText, (form, key) => {
       const template = form.nullableText(key);
       if (!template || (template.includes('{value}') && isWebAddress(template))) return template;
@@ -142,18 +142,18 @@ export const field = declareResource<FieldRow, FieldContext>({
 });
 
 /** The definition of a field in another request; a field that was answered may be sent as it is (contract 9). */
-export const fieldCreate = repeating(fieldDefinition.createSchema, field.schema);
-export const fieldUpdate = repeating(fieldDefinition.updateSchema, field.schema);
+export const fieldCreate = repeatingSchema(fieldDefinition.createSchema, field.schema);
+export const fieldUpdate = repeatingSchema(fieldDefinition.updateSchema, field.schema);
 
 /** A target field of an import. */
-export const targetField = repeating(
+export const targetField = repeatingSchema(
   declareResource<FieldRow>({
     name: 'TargetField',
     description: 'A field to create, or to change, by an import.',
     fields: {
       ...definition,
       expression: {
-        type: anything,
+        type: anyType,
         description:
           'Computes the value of each record: a text in the language of expressions, or a constant of another type.',
         example: null,
@@ -172,6 +172,6 @@ export const targetField = repeating(
 
 /** Whether a value is an address that a browser may follow: http and https alone (threat A12). */
 function isWebAddress(template: string): boolean {
-  const filled = template.replaceAll('{value}', 'x');
-  return URL.canParse(filled) && /^https?:$/.test(new URL(filled).protocol);
+  const filledTemplate = template.replaceAll('{value}', 'x');
+  return URL.canParse(filledTemplate) && /^https?:$/.test(new URL(filledTemplate).protocol);
 }

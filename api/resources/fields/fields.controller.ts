@@ -9,7 +9,7 @@ import { field as declared } from './field.js';
 import { readFieldDefinition, readFieldPatch } from './read-field.js';
 import { refuseCircles } from './stored-expressions.js';
 import { Form } from '../../http/form.js';
-import { omitUndefined, value, values } from '../../http/list-query.js';
+import { omitUndefined, value, paramValues } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -76,8 +76,11 @@ export class FieldsController {
     return answerList<FieldRow>(request, query, {
       rows: (page) => this.context.catalog.fields.list(filter, page),
       views: async (rows) => {
-        const shown = { vaultId: await vaultOf(this.context, dataset.id), origin: request.origin };
-        return rows.map((row) => declared.view(row, shown));
+        const viewContext = {
+          vaultId: await vaultOf(this.context, dataset.id),
+          origin: request.origin,
+        };
+        return rows.map((row) => declared.view(row, viewContext));
       },
     });
   }
@@ -108,10 +111,10 @@ export class FieldsController {
     const form = new Form(body);
     const patch = readFieldPatch(form, field);
     refuseChange(form, 'dataset_id', field.datasetId, unchangeable.dataset);
-    const others = await this.context.catalog.fields.all(field.datasetId);
+    const otherFields = await this.context.catalog.fields.all(field.datasetId);
     refuseCircles(
       form,
-      others.map((one) => (one.id === field.id ? { ...one, ...patch } : one)),
+      otherFields.map((one) => (one.id === field.id ? { ...one, ...patch } : one)),
     );
     form.done();
     const row = await this.context.catalog.fields.update(field.id, patch);
@@ -161,12 +164,12 @@ async function vaultOf(context: AppContext, datasetId: number): Promise<number> 
 
 /** The options of a facet from a query string; nested facets are field names, or facets as JSON. */
 function facetOptions(query: QueryParams): Readonly<Record<string, unknown>> {
-  const percents = values(query, 'percents').flatMap((text) => text.split(','));
-  const single = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
+  const percents = paramValues(query, 'percents').flatMap((text) => text.split(','));
+  const optionsOfOneFacet = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
   return omitUndefined<Readonly<Record<string, unknown>>>({
-    ...Object.fromEntries(single.map((name) => [name, value(query, name)])),
+    ...Object.fromEntries(optionsOfOneFacet.map((name) => [name, value(query, name)])),
     percents: percents.length === 0 ? undefined : percents,
-    facets: nestedFacets(values(query, 'facets')),
+    facets: nestedFacets(paramValues(query, 'facets')),
   });
 }
 

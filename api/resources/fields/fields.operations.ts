@@ -1,5 +1,5 @@
-import { declareOperations, paging, updating } from '../../http/operation-row.js';
-import { anything, answerSchema, integer } from '../../http/schema.js';
+import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
+import { anyType, answerSchema, integer } from '../../http/schema.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { answeredAsOf, asOfKey } from '../records/as-of.js';
 import { field, fieldUpdate } from './field.js';
@@ -7,7 +7,7 @@ import { field, fieldUpdate } from './field.js';
 /** A facet of one field. */
 export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field over all records.', {
   facets: {
-    type: anything,
+    type: anyType,
     description: 'The facet, in the form that its facet_type has in a query.',
     example: [
       ['Pathogenic', 412],
@@ -19,12 +19,12 @@ export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field ove
   took: { type: integer, description: 'Milliseconds.', example: 3 },
 });
 
-const paths = (rest: string): [string, string] => [
+const fieldPaths = (rest: string): [string, string] => [
   `/v2/dataset_fields/:id${rest}`,
   `/v1/dataset_fields/:id${rest}`,
 ];
 
-/** The operations on the fields of datasets. */
+/** The HTTP operations on the fields of datasets. */
 export const fieldOperations = declareOperations('fields', 'Dataset fields', {
   create: {
     method: 'POST',
@@ -38,33 +38,33 @@ export const fieldOperations = declareOperations('fields', 'Dataset fields', {
     method: 'GET',
     paths: datasetPaths('/fields'),
     summary: 'Lists the fields of a dataset.',
-    query: { name: 'Exact name.', ...paging },
+    query: { name: 'Exact name.', ...pagingParams },
     answer: { listOf: field.schema },
   },
-  get: { method: 'GET', paths: paths(''), summary: 'Returns a field.', answer: field.schema },
+  get: { method: 'GET', paths: fieldPaths(''), summary: 'Returns a field.', answer: field.schema },
   put: {
     method: 'PUT',
-    paths: paths(''),
-    summary: updating,
+    paths: fieldPaths(''),
+    summary: updateDescription,
     body: fieldUpdate,
     answer: field.schema,
   },
   patch: {
     method: 'PATCH',
-    paths: paths(''),
-    summary: updating,
+    paths: fieldPaths(''),
+    summary: updateDescription,
     body: fieldUpdate,
     answer: field.schema,
   },
   delete: {
     method: 'DELETE',
-    paths: paths(''),
+    paths: fieldPaths(''),
     summary: 'Removes a field of a dataset without records.',
     answer: field.schema,
   },
   facets: {
     method: 'GET',
-    paths: paths('/facets'),
+    paths: fieldPaths('/facets'),
     summary: 'Returns a facet of a field over all records.',
     query: {
       facet_type: 'terms, count, stats, histogram or percentiles.',

@@ -18,12 +18,12 @@ export function readFieldList(
 ): readonly Omit<NewFieldRow, 'datasetId'>[] {
   const names = new Set<string>();
   const fields = list.map((definition, index) => {
-    const own = new Form(definition);
-    const values = readFieldDefinition(own);
-    if (names.has(values.name)) own.fail('name', 'The name is given twice.');
+    const fieldForm = new Form(definition);
+    const values = readFieldDefinition(fieldForm);
+    if (names.has(values.name)) fieldForm.fail('name', 'The name is given twice.');
     names.add(values.name);
     const label = `Field ${index + 1} ${JSON.stringify(values.name)}`;
-    form.absorbInto('fields', own, (key, messages) => `${label}, ${key}: ${messages}`);
+    form.absorbInto('fields', fieldForm, (key, messages) => `${label}, ${key}: ${messages}`);
     return values;
   });
   const circles = new Form({});

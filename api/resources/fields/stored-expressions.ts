@@ -19,10 +19,10 @@ export function refuseCircles(
   form: Form,
   fields: readonly Pick<FieldRow, 'name' | 'expression' | 'dependsOn'>[],
 ): void {
-  const computed = fields.filter(({ expression }) => expression);
+  const computedFields = fields.filter(({ expression }) => expression);
   const problem = problemOf(() =>
     orderFields(
-      computed.map(({ name, dependsOn }) => ({
+      computedFields.map(({ name, dependsOn }) => ({
         name,
         dependsOn,
         expression: null,

@@ -1,5 +1,5 @@
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { constant, declareResource } from '../../http/resource.js';
 import {
   bodySchema,
@@ -15,7 +15,7 @@ import { download } from '../objects/objects.operations.js';
 
 /** What a version shows besides its row. */
 export interface FileVersionContext extends WithUser {
-  /** It is the content of the file. */
+  /** Whether this version is the current content of the file. */
   readonly isCurrent: boolean;
 }
 
@@ -53,33 +53,33 @@ export const restoredVersion = bodySchema('FileVersionRestore', 'Names a version
   version_id: { type: integer, description: 'The `id` of the version.', example: 1, required: true },
 }); // prettier-ignore
 
-const one: [string] = ['/v2/objects/:id/versions/:version'];
+const onePath: [string] = ['/v2/objects/:id/versions/:version'];
 
-/** The operations on versions of files. */
+/** The HTTP operations on versions of files. */
 export const fileVersionOperations = declareOperations('fileVersions', 'Objects', {
   list: {
     method: 'GET',
     paths: ['/v2/objects/:id/versions'],
     summary: 'Lists the versions of a file, the newest first.',
-    query: { show_deleted: 'true: list deleted versions, too.', ...paging },
+    query: { show_deleted: 'true: list deleted versions, too.', ...pagingParams },
     answer: { listOf: fileVersion.schema },
   },
   download: {
     method: 'GET',
-    paths: one,
+    paths: onePath,
     summary: 'Returns a signed address of the bytes of a version.',
     query: { redirect: 'true: answer 302 to the address.' },
     answer: download,
   },
   undelete: {
     method: 'PUT',
-    paths: one,
+    paths: onePath,
     summary: 'Brings a deleted version back.',
     answer: fileVersion.schema,
   },
   delete: {
     method: 'DELETE',
-    paths: one,
+    paths: onePath,
     summary: 'Deletes a version; it can be brought back for some days.',
     answer: fileVersion.schema,
   },

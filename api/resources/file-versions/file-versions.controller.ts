@@ -38,7 +38,7 @@ export class FileVersionsController {
     const showDeleted = readBoolean(value(query, 'show_deleted')) === true;
     return answerList<FileVersionRow>(request, query, {
       rows: (page) => fileVersions.list({ objectId: object.id, showDeleted }, page),
-      views: (rows) => Promise.all(rows.map((row) => view(this.context, object, row))),
+      views: (rows) => Promise.all(rows.map((row) => versionView(this.context, object, row))),
     });
   }
 
@@ -85,15 +85,15 @@ export class FileVersionsController {
     @CurrentCaller() { user }: Caller,
   ): Promise<object> {
     const form = new Form(body);
-    const named = form.raw('version_id');
-    const revision = readId(named) ?? 0;
-    if (named === undefined) form.fail('version_id', 'This field is required.');
+    const rawVersionId = form.raw('version_id');
+    const revision = readId(rawVersionId) ?? 0;
+    if (rawVersionId === undefined) form.fail('version_id', 'This field is required.');
     form.done();
     requireFile(object);
     const { catalog, data } = this.context;
     const row = await catalog.fileVersions.get(object.id, revision);
     if (row === undefined || row.deletedAt !== null)
-      form.fail('version_id', `The file has no version ${JSON.stringify(String(named).slice(0, 50))}.`); // prettier-ignore
+      form.fail('version_id', `The file has no version ${JSON.stringify(String(rawVersionId).slice(0, 50))}.`); // prettier-ignore
     else if (row.availability !== 'available') form.fail('version_id', noContent(row));
     else if (revision === object.revision)
       form.fail('version_id', `Version ${revision} is the current one.`);
@@ -108,7 +108,7 @@ export class FileVersionsController {
       const added = await publishUpload(this.context, target, scratchPath, content);
       const [now, version] = [await catalog.objects.get(object.id), await catalog.fileVersions.get(object.id, added)]; // prettier-ignore
       if (now === undefined || version === undefined) throw notFound(); // deleted meanwhile
-      return view(this.context, now, version);
+      return versionView(this.context, now, version);
     } catch (error) {
       await removeQuietly(scratchPath);
       throw error;
@@ -122,7 +122,7 @@ export class FileVersionsController {
     isDeleted: boolean,
   ): Promise<object> {
     const { catalog, scheduler } = this.context;
-    const changed = await catalog.transaction(async (tx) => {
+    const changedVersion = await catalog.transaction(async (tx) => {
       const object = await requireResource(tx, caller, 'object', id, 'write');
       const row = await versionNamed(tx, object, version);
       return tx.fileVersions.setDeleted(row, isDeleted);
@@ -130,7 +130,7 @@ export class FileVersionsController {
     await scheduler.fileTables.drop(id);
     const object = await catalog.objects.get(id);
     if (object === undefined) throw notFound(); // deleted meanwhile
-    return view(this.context, object, changed);
+    return versionView(this.context, object, changedVersion);
   }
 }
 
@@ -155,7 +155,7 @@ function noContent({ revision }: FileVersionRow): string {
   return `Version ${revision} has not been uploaded yet.`;
 }
 
-async function view(
+async function versionView(
   { catalog }: AppContext,
   { revision }: ObjectRow,
   row: FileVersionRow,

@@ -15,7 +15,7 @@ export interface BeaconDataset {
   readonly name: string;
   readonly description: string | null;
   readonly granularity: Exclude<Granularity, 'none'>;
-  /** Whether filters may be asked of it. */
+  /** Whether requests with filters are answered for the dataset. */
   readonly answersFilters: boolean;
 }
 

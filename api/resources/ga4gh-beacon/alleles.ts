@@ -23,12 +23,12 @@ export function isExact(bases: string): boolean {
 /** The regular expression that matches the sequences for which bases stand; a code also matches itself. */
 export function basesPattern(bases: string): string {
   return [...bases]
-    .map((base) => (codes[base] === undefined ? quoted(base) : `[${codes[base]}${base}]`))
+    .map((base) => (codes[base] === undefined ? quoteText(base) : `[${codes[base]}${base}]`))
     .join('');
 }
 
 /** A text as the regular expression that matches nothing else. */
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   return text.replaceAll(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 }
 

@@ -20,7 +20,7 @@ export interface DatasetMatches {
   readonly dataset: BeaconDataset;
   /** Number of records. */
   readonly total: number;
-  /** The genomic variations of some of them, and how many records among these name no place. */
+  /** A page of genomic variations, and the number of records on it that have no position. */
   page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly left: number }>; // prettier-ignore
 }
 
@@ -42,9 +42,9 @@ export async function askDatasets(
     if (request.filters.length > 0 && !dataset.answersFilters)
       return { dataset, problem: 'The dataset answers filters only to callers with credentials.' };
     try {
-      return await ask(context, dataset, request, signal, recordId);
+      return await askDataset(context, dataset, request, signal, recordId);
     } catch (error) {
-      // What the dataset does not have is told; whatever else fails makes the whole answer fail, because it would be wrong.
+      // An error of the request is reported for its dataset; any other error fails the whole answer, because it would be wrong.
       if (!(error instanceof AppError) || signal.aborted) throw error;
       if (error.code === 'not-found') return undefined;
       if (error.code !== 'invalid') throw error;
@@ -55,7 +55,7 @@ export async function askDatasets(
   return answers.filter((one) => one !== undefined);
 }
 
-async function ask(
+async function askDataset(
   context: AppContext,
   dataset: BeaconDataset,
   { variants, filters }: Pick<BeaconRequest, 'variants' | 'filters'>,
@@ -91,8 +91,8 @@ async function ask(
       const { results } = await run({ offset, limit, fields: format.fields });
       const records = parseJson(results) as unknown as readonly Row[];
       const found = records.map((record) => format.variationOf(record));
-      const placed = found.filter((one) => one !== undefined);
-      return { results: placed, left: found.length - placed.length };
+      const foundMatches = found.filter((one) => one !== undefined);
+      return { results: foundMatches, left: found.length - foundMatches.length };
     },
   };
 }

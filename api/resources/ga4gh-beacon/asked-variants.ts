@@ -14,9 +14,9 @@ export type AskedPlace = { readonly sequence: ReferenceSequence } & (
 /** The variants that a request asks for; what is null is not asked. */
 export interface AskedVariants {
   readonly place: AskedPlace | null;
-  /** In upper case; empty for an insertion without a base before it. */
+  /** The reference bases in upper case; empty for an insertion without a base before it. */
   readonly referenceBases: string | null;
-  /** In upper case; empty for a deletion without a base before it. */
+  /** The alternate bases in upper case; empty for a deletion without a base before it. */
   readonly alternateBases: string | null;
   readonly variantType: string | null;
   readonly geneId: string | null;
@@ -49,9 +49,9 @@ export function readVariants(form: Form): AskedVariants {
   for (const key of ['variantMinLength', 'variantMaxLength', 'mateName'])
     if (form.raw(key) !== undefined)
       form.fail(key, 'This parameter is not supported; an answer without it would be about other variants.'); // prettier-ignore
-  const referenceBases = bases(form, 'referenceBases');
-  const alternateBases = bases(form, 'alternateBases');
-  const variantType = short(form, 'variantType');
+  const referenceBases = readBases(form, 'referenceBases');
+  const alternateBases = readBases(form, 'alternateBases');
+  const variantType = shortText(form, 'variantType');
   const place = readPlace(form, alternateBases);
   const isEmpty = referenceBases === '' || alternateBases === '';
   if (isEmpty && !(referenceBases ?? '') && !(alternateBases ?? ''))
@@ -66,9 +66,9 @@ export function readVariants(form: Form): AskedVariants {
     referenceBases,
     alternateBases,
     variantType: variantType && (types[variantType.toUpperCase()] ?? variantType),
-    geneId: short(form, 'geneId'),
-    aminoacidChange: short(form, 'aminoacidChange'),
-    genomicAlleleShortForm: short(form, 'genomicAlleleShortForm'),
+    geneId: shortText(form, 'geneId'),
+    aminoacidChange: shortText(form, 'aminoacidChange'),
+    genomicAlleleShortForm: shortText(form, 'genomicAlleleShortForm'),
   };
 }
 
@@ -79,26 +79,26 @@ const types: Readonly<Record<string, string>> = {
   'EFO:0030067': 'DEL',
 };
 
-function bases(form: Form, key: string): string | null {
-  const given = form.text(key)?.toUpperCase();
-  if (given === undefined) return null;
-  if (!/^[ACGTUNRYSWKMBDHV.-]*$/.test(given) || given.length > 10_000)
+function readBases(form: Form, key: string): string | null {
+  const upperText = form.text(key)?.toUpperCase();
+  if (upperText === undefined) return null;
+  if (!/^[ACGTUNRYSWKMBDHV.-]*$/.test(upperText) || upperText.length > 10_000)
     form.fail(key, 'Must be at most 10,000 letters of A, C, G, T, N and other codes of IUPAC.');
-  return given;
+  return upperText;
 }
 
-function short(form: Form, key: string): string | null {
-  const given = form.text(key)?.trim();
-  if (given === undefined || given === '') return null;
-  if (given.length > 200) form.fail(key, 'Must have at most 200 characters.');
-  return given;
+function shortText(form: Form, key: string): string | null {
+  const givenText = form.text(key)?.trim();
+  if (givenText === undefined || givenText === '') return null;
+  if (givenText.length > 200) form.fail(key, 'Must have at most 200 characters.');
+  return givenText;
 }
 
 function readPlace(form: Form, alternateBases: string | null): AskedPlace | null {
-  const start = positions(form, 'start');
-  const end = positions(form, 'end');
-  const referenceName = short(form, 'referenceName');
-  const assemblyId = short(form, 'assemblyId') ?? undefined;
+  const start = readPositions(form, 'start');
+  const end = readPositions(form, 'end');
+  const referenceName = shortText(form, 'referenceName');
+  const assemblyId = shortText(form, 'assemblyId') ?? undefined;
   if (referenceName === null) {
     for (const key of ['start', 'end'])
       if (form.raw(key) !== undefined) form.fail(key, 'A position needs a referenceName.');
@@ -138,11 +138,13 @@ function readPlace(form: Form, alternateBases: string | null): AskedPlace | null
   return { kind: 'range', sequence, start: start[0]!, end: end[0]! };
 }
 
-/** One or two positions; undefined without any, and after a mistake, which is noted. */
-function positions(form: Form, key: string): readonly number[] | undefined {
-  const given = form.raw(key);
-  if (given === undefined) return undefined;
-  const list = (Array.isArray(given) ? (given as readonly unknown[]) : [given]).map(readInteger);
+/** One or two positions; undefined without any, and after an error, which is reported. */
+function readPositions(form: Form, key: string): readonly number[] | undefined {
+  const rawValue = form.raw(key);
+  if (rawValue === undefined) return undefined;
+  const list = (Array.isArray(rawValue) ? (rawValue as readonly unknown[]) : [rawValue]).map(
+    readInteger,
+  );
   const isValid =
     (list.length === 1 || list.length === 2) &&
     list.every((one) => one !== undefined && one >= 0 && one <= lastPosition);

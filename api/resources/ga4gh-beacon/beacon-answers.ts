@@ -20,7 +20,7 @@ export interface BeaconQuestion {
 }
 
 /** The number of an answer's granularity: a greater one tells more. */
-function level(granularity: AnswerGranularity): number {
+function granularityLevel(granularity: AnswerGranularity): number {
   return answerGranularities.indexOf(granularity);
 }
 
@@ -38,17 +38,20 @@ export async function variantsAnswer(
 ): Promise<object> {
   const { context, request, signal, beacon } = question;
   const warnings: string[] = [];
-  const asked = request.isTest ? [] : among(datasets, request.datasetIds, warnings);
-  const answers = await askDatasets(context, asked, request, signal);
+  const askedDatasets = request.isTest ? [] : namedDatasets(datasets, request.datasetIds, warnings);
+  const answers = await askDatasets(context, askedDatasets, request, signal);
   const matches = answers.filter((one): one is DatasetMatches => 'total' in one);
-  for (const one of answers) if ('problem' in one) warnings.push(named(one.dataset, one.problem));
+  for (const one of answers)
+    if ('problem' in one) warnings.push(datasetMessage(one.dataset, one.problem));
   if (matches.length === 0 && answers.length > 0) throw new AppError('invalid', warnings.join(' '));
   const granularity = returnedGranularity(request, matches);
-  const counting = matches.filter((one) => level(one.dataset.granularity) >= level('count'));
-  const numTotalResults = counting.reduce((sum, { total }) => sum + total, 0);
+  const countableMatches = matches.filter(
+    (one) => granularityLevel(one.dataset.granularity) >= granularityLevel('count'),
+  );
+  const numTotalResults = countableMatches.reduce((sum, { total }) => sum + total, 0);
   if (granularity !== 'boolean')
-    for (const { dataset } of matches.filter((one) => !counting.includes(one)))
-      warnings.push(named(dataset, 'The dataset tells only whether it has matches; they are not counted.')); // prettier-ignore
+    for (const { dataset } of matches.filter((one) => !countableMatches.includes(one)))
+      warnings.push(datasetMessage(dataset, 'The dataset tells only whether it has matches; they are not counted.')); // prettier-ignore
   const meta = responseMeta(question.origin, beacon.account.domain, request, granularity, 'genomicVariant'); // prettier-ignore
   const answer = {
     meta,
@@ -70,26 +73,26 @@ function returnedGranularity(
   { granularity, include, isTest }: BeaconRequest,
   matches: readonly DatasetMatches[],
 ): AnswerGranularity {
-  const open = Math.max(0, ...matches.map(({ dataset }) => level(dataset.granularity)));
-  const shown = isTest ? level('record') : open;
-  const wanted = include === 'NONE' ? level('count') : level('record');
-  return answerGranularities[Math.min(level(granularity), wanted, shown)]!;
+  const open = Math.max(0, ...matches.map(({ dataset }) => granularityLevel(dataset.granularity)));
+  const shownLevel = isTest ? granularityLevel('record') : open;
+  const wantedLevel = include === 'NONE' ? granularityLevel('count') : granularityLevel('record');
+  return answerGranularities[Math.min(granularityLevel(granularity), wantedLevel, shownLevel)]!;
 }
 
 /** The datasets that a request names. One that it names and the caller cannot see is as one that does not exist. */
-function among(
+function namedDatasets(
   datasets: readonly BeaconDataset[],
   ids: readonly string[] | null,
   warnings: string[],
 ): readonly BeaconDataset[] {
   if (ids === null) return datasets;
-  const known = new Set(datasets.map(({ row }) => String(row.id)));
+  const knownIds = new Set(datasets.map(({ row }) => String(row.id)));
   for (const id of new Set(ids))
-    if (!known.has(id)) warnings.push(`There is no dataset ${JSON.stringify(id.slice(0, 100))} here.`); // prettier-ignore
+    if (!knownIds.has(id)) warnings.push(`There is no dataset ${JSON.stringify(id.slice(0, 100))} here.`); // prettier-ignore
   return datasets.filter(({ row }) => ids.includes(String(row.id)));
 }
 
-function named({ row }: BeaconDataset, message: string): string {
+function datasetMessage({ row }: BeaconDataset, message: string): string {
   return `${row.id}: ${message}`;
 }
 
@@ -99,10 +102,10 @@ async function resultSets(
   request: BeaconRequest,
   warnings: string[],
 ): Promise<object> {
-  const wanted = matches.filter(({ total }) =>
+  const shownMatches = matches.filter(({ total }) =>
     request.include === 'ALL' ? true : request.include === 'MISS' ? total === 0 : total > 0,
   );
-  const recorded = wanted.filter(({ dataset }) => dataset.granularity === 'record');
+  const recorded = shownMatches.filter(({ dataset }) => dataset.granularity === 'record');
   const page = await pageOfMatches(recorded, request);
   const all = recorded.reduce((sum, { total }) => sum + total, 0);
   if (page.left > 0)
@@ -110,7 +113,7 @@ async function resultSets(
   if (request.limit === 0 && all > budgets.pageLimit)
     warnings.push(`A page has at most ${budgets.pageLimit} records: read the others with skip and limit.`); // prettier-ignore
   return {
-    resultSets: wanted.map(({ dataset, total }) => ({
+    resultSets: shownMatches.map(({ dataset, total }) => ({
       id: String(dataset.row.id),
       setType: 'dataset',
       exists: total > 0,
@@ -192,8 +195,10 @@ export async function filteringTerms(
   datasets: readonly BeaconDataset[] = beacon.datasets,
 ): Promise<object> {
   const terms = new Map<string, object>();
-  const asked = request.isTest ? [] : datasets.filter(({ answersFilters }) => answersFilters);
-  for (const { row } of asked) {
+  const askedDatasets = request.isTest
+    ? []
+    : datasets.filter(({ answersFilters }) => answersFilters);
+  for (const { row } of askedDatasets) {
     signal.throwIfAborted();
     for (const field of await context.catalog.fields.all(row.id)) {
       const { name: id, title: label, dataType } = field;

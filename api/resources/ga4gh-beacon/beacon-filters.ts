@@ -2,7 +2,7 @@ import { AppError, invalid } from '../../../engine/core/errors.js';
 import { indexFields, unknownField } from '../../../engine/query/request/fields.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { isObject, type Form } from '../../http/form.js';
-import { quoted } from './alleles.js';
+import { quoteText } from './alleles.js';
 
 /** An alphanumeric filter (Beacon v2, AlphanumericFilter): a field, how it is compared, and with what. */
 export interface BeaconFilter {
@@ -15,7 +15,7 @@ export interface BeaconFilter {
 const actions = { '=': '', '!': '', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;
 
 /** How filters look in the query string of a GET request: `info.AF:<0.01`. */
-const written = /^(.+?):(<=|>=|[=<>!])(.*)$/s;
+const filterPattern = /^(.+?):(<=|>=|[=<>!])(.*)$/s;
 
 /** A filter as GET requests write it. */
 export function writtenFilter({ id, operator, value }: BeaconFilter): string {
@@ -29,9 +29,9 @@ export function writtenFilter({ id, operator, value }: BeaconFilter): string {
  * here, and an answer that leaves the term out would be about other records.
  */
 export function readFilters(form: Form): readonly BeaconFilter[] {
-  const given = form.raw('filters');
-  if (given === undefined) return [];
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const rawFilters = form.raw('filters');
+  if (rawFilters === undefined) return [];
+  const list: readonly unknown[] = Array.isArray(rawFilters) ? rawFilters : [rawFilters];
   return list.flatMap((one, i) => {
     const filter = readFilter(one);
     if (typeof filter !== 'string') return [filter];
@@ -43,7 +43,7 @@ export function readFilters(form: Form): readonly BeaconFilter[] {
 /** The filter, or what is wrong with it. */
 function readFilter(given: unknown): BeaconFilter | string {
   if (typeof given === 'string') {
-    const [, id, operator, value] = written.exec(given) ?? [];
+    const [, id, operator, value] = filterPattern.exec(given) ?? [];
     if (id === undefined) return noTerms(given);
     return { id, operator: operator as BeaconFilter['operator'], value: value! };
   }
@@ -80,7 +80,7 @@ export function filterCondition(
     throw new AppError('invalid', `filters: ${id} is a long text, whose values have no wildcards.`);
   const condition =
     value.includes('%') && isText
-      ? [`${id}__regexp`, `(?is)${value.split('%').map(quoted).join('.*')}`]
+      ? [`${id}__regexp`, `(?is)${value.split('%').map(quoteText).join('.*')}`]
       : [isText ? `${id}__iexact` : id, value];
   return operator === '!' ? { not: condition } : condition;
 }

@@ -108,7 +108,7 @@ export function serviceInfoOf(origin: string, account: AccountRow): object {
 }
 
 /** The section `response` of `/configuration`. */
-export function configuration(): object {
+export function configurationBody(): object {
   return {
     $schema: dialect,
     maturityAttributes: { productionStatus: 'PROD' },

@@ -1,6 +1,6 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { isObject, readBoolean, readInteger, Form } from '../../http/form.js';
-import { value, values } from '../../http/list-query.js';
+import { value, paramValues } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import { readFilters, writtenFilter, type BeaconFilter } from './beacon-filters.js';
 import { readVariants, variantParameters, type AskedVariants } from './asked-variants.js';
@@ -9,7 +9,7 @@ import { readVariants, variantParameters, type AskedVariants } from './asked-var
 export const answerGranularities = ['boolean', 'count', 'record'] as const;
 export type AnswerGranularity = (typeof answerGranularities)[number];
 
-const inclusions = ['ALL', 'HIT', 'MISS', 'NONE'] as const;
+const includeModes = ['ALL', 'HIT', 'MISS', 'NONE'] as const;
 
 /** A request to a beacon, as it was understood. */
 export interface BeaconRequest {
@@ -18,12 +18,12 @@ export interface BeaconRequest {
   /** The ids of the datasets to ask; null: all. */
   readonly datasetIds: readonly string[] | null;
   readonly granularity: AnswerGranularity;
-  readonly include: (typeof inclusions)[number];
-  /** Number of pages to skip. */
+  readonly include: (typeof includeModes)[number];
+  /** The number of pages to skip. */
   readonly skip: number;
   /** Size of a page; 0: as large as the server makes them. */
   readonly limit: number;
-  /** No dataset is asked. */
+  /** Whether the request is a test: no dataset is queried. */
   readonly isTest: boolean;
   /** The section `receivedRequestSummary` of the answer. */
   readonly summary: object;
@@ -32,7 +32,7 @@ export interface BeaconRequest {
 /** The version of the API, in requests and in answers. */
 export const apiVersion = 'v2.0';
 
-/** What a request asks for where it does not say. */
+/** The defaults for what a request leaves out. */
 export type RequestDefaults = Pick<BeaconRequest, 'granularity' | 'limit'>;
 
 /** The defaults of queries for variants (Beacon v2, Granularity and Limit). */
@@ -72,42 +72,42 @@ export function readGetRequest(
   query: QueryParams,
   defaults: RequestDefaults = ofQueries,
 ): BeaconRequest {
-  // The standard's own description of its paths spells two of them so.
+  // The description of the standard's paths spells two parameters in another way.
   const aliases: Readonly<Record<string, readonly string[]>> = {
     geneId: ['geneId', 'geneid'],
     genomicAlleleShortForm: ['genomicAlleleShortForm', 'allele'],
   };
   const parameters = Object.fromEntries(
     Object.keys(variantParameters).flatMap((name): [string, unknown][] => {
-      const given =
+      const givenValues =
         name === 'start' || name === 'end'
-          ? listed(query, name)?.map((text) => readInteger(text) ?? text)
+          ? listParam(query, name)?.map((text) => readInteger(text) ?? text)
           : // An empty allele is a value, unlike other empty parameters.
             name.endsWith('Bases')
             ? query[name]
             : value(query, ...(aliases[name] ?? [name]));
-      return given === undefined ? [] : [[name, given]];
+      return givenValues === undefined ? [] : [[name, givenValues]];
     }),
   );
   return readRequest(
     {
       parameters,
-      datasetIds: listed(query, 'datasetIds'),
-      filters: listed(query, 'filters'),
+      datasetIds: listParam(query, 'datasetIds'),
+      filters: listParam(query, 'filters'),
       requestedGranularity: value(query, 'requestedGranularity'),
       includeResultsetResponses: value(query, 'includeResultsetResponses'),
       skip: value(query, 'skip'),
       limit: value(query, 'limit'),
       testMode: value(query, 'testMode'),
-      schemas: values(query, 'requestedSchema').map((schema) => ({ schema })),
+      schemas: paramValues(query, 'requestedSchema').map((schema) => ({ schema })),
     },
     defaults,
   );
 }
 
 /** The members of a list parameter, which are separated by commas or repeated; undefined without any. */
-function listed(query: QueryParams, name: string): readonly string[] | undefined {
-  const members = values(query, name).flatMap((text) => text.split(','));
+function listParam(query: QueryParams, name: string): readonly string[] | undefined {
+  const members = paramValues(query, name).flatMap((text) => text.split(','));
   return members.length === 0 ? undefined : members.map((member) => member.trim());
 }
 
@@ -167,9 +167,9 @@ function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequ
   const form = new Form({ ...given, ...given.parameters });
   const granularity =
     form.choice('requestedGranularity', answerGranularities) ?? defaults.granularity;
-  const include = form.choice('includeResultsetResponses', inclusions) ?? 'HIT';
-  const skip = count(form, 'skip', 0);
-  const limit = count(form, 'limit', defaults.limit);
+  const include = form.choice('includeResultsetResponses', includeModes) ?? 'HIT';
+  const skip = readCount(form, 'skip', 0);
+  const limit = readCount(form, 'limit', defaults.limit);
   if (limit > budgets.pageLimit)
     form.fail('limit', `A limit is at most ${budgets.pageLimit}, not ${limit}: read the others as further pages, with skip.`); // prettier-ignore
   const testMode = form.raw('testMode');
@@ -203,11 +203,11 @@ function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequ
   };
 }
 
-function count(form: Form, key: string, otherwise: number): number {
-  const given = form.raw(key);
-  if (given === undefined) return otherwise;
-  const number = readInteger(given);
+function readCount(form: Form, key: string, otherwise: number): number {
+  const rawValue = form.raw(key);
+  if (rawValue === undefined) return otherwise;
+  const number = readInteger(rawValue);
   if (number === undefined || number < 0)
-    form.fail(key, `Must be a whole number from 0 on, not ${JSON.stringify(String(given as string).slice(0, 100))}.`); // prettier-ignore
+    form.fail(key, `Must be a whole number from 0 on, not ${JSON.stringify(String(rawValue as string).slice(0, 100))}.`); // prettier-ignore
   return number ?? otherwise;
 }

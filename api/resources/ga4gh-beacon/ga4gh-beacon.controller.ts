@@ -14,7 +14,7 @@ import {
   type BeaconQuestion,
 } from './beacon-answers.js';
 import {
-  configuration,
+  configurationBody,
   infoOf,
   informationalMeta,
   listOfEntryTypes,
@@ -25,7 +25,7 @@ import { readGetRequest, readPostRequest, type RequestDefaults } from './beacon-
 import { ga4ghBeaconOperations as operations } from './ga4gh-beacon.operations.js';
 
 /** An entry is shown, and all entries of a short list, unless the request says otherwise. */
-const shown: RequestDefaults = { granularity: 'record', limit: 0 };
+const recordDefaults: RequestDefaults = { granularity: 'record', limit: 0 };
 
 /** The GA4GH beacons of the accounts (Beacon v2). */
 @Controller()
@@ -47,7 +47,7 @@ export class Ga4ghBeaconController {
   @Operation(operations.configuration)
   @AnyCaller()
   configuration(@Req() request: ApiRequest): Promise<object> {
-    return this.framework(request, configuration);
+    return this.framework(request, configurationBody);
   }
 
   @Operation(operations.map)
@@ -68,7 +68,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return filteringTerms(await this.question(request, reply, shown));
+    return filteringTerms(await this.question(request, reply, recordDefaults));
   }
 
   @Operation(operations.datasetFilteringTerms)
@@ -77,8 +77,8 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const question = await this.question(request, reply, shown);
-    return filteringTerms(question, [datasetOf(question.beacon, part(request, 'dataset'))]);
+    const question = await this.question(request, reply, recordDefaults);
+    return filteringTerms(question, [datasetOf(question.beacon, pathParam(request, 'dataset'))]);
   }
 
   @Operation(operations.datasets)
@@ -87,7 +87,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return datasetsAnswer(await this.question(request, reply, shown));
+    return datasetsAnswer(await this.question(request, reply, recordDefaults));
   }
 
   @Operation(operations.dataset)
@@ -96,7 +96,10 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return datasetAnswer(await this.question(request, reply, shown), part(request, 'dataset'));
+    return datasetAnswer(
+      await this.question(request, reply, recordDefaults),
+      pathParam(request, 'dataset'),
+    );
   }
 
   @Operation(operations.variants)
@@ -124,7 +127,7 @@ export class Ga4ghBeaconController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const question = await this.question(request, reply);
-    return variantsAnswer(question, [datasetOf(question.beacon, part(request, 'dataset'))]);
+    return variantsAnswer(question, [datasetOf(question.beacon, pathParam(request, 'dataset'))]);
   }
 
   @Operation(operations.queryDatasetVariants)
@@ -142,7 +145,10 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return variantAnswer(await this.question(request, reply, shown), part(request, 'variant'));
+    return variantAnswer(
+      await this.question(request, reply, recordDefaults),
+      pathParam(request, 'variant'),
+    );
   }
 
   @Operation(operations.queryVariant)
@@ -155,7 +161,7 @@ export class Ga4ghBeaconController {
   }
 
   private beaconOf(request: ApiRequest): Promise<AccountBeacon> {
-    return accountBeacon(this.context, request.caller, part(request, 'account'));
+    return accountBeacon(this.context, request.caller, pathParam(request, 'account'));
   }
 
   /** An answer that tells of the beacon itself. */
@@ -187,6 +193,6 @@ export class Ga4ghBeaconController {
 }
 
 /** A part of the path. */
-function part(request: ApiRequest, name: 'account' | 'dataset' | 'variant'): string {
+function pathParam(request: ApiRequest, name: 'account' | 'dataset' | 'variant'): string {
   return String((request.params as Readonly<Record<string, unknown>>)[name]);
 }

@@ -1,7 +1,7 @@
 import { declareOperations } from '../../http/operation-row.js';
 import {
   answerSchema,
-  anything,
+  anyType,
   bodySchema,
   boolean,
   integer,
@@ -15,7 +15,7 @@ import {
   type ValueType,
 } from '../../http/schema.js';
 import { variantParameters } from './asked-variants.js';
-import { configuration, beaconRoot, infoOf, informationalMeta, listOfEntryTypes, mapOf, responseMeta, serviceInfoOf } from './beacon-frame.js'; // prettier-ignore
+import { configurationBody, beaconRoot, infoOf, informationalMeta, listOfEntryTypes, mapOf, responseMeta, serviceInfoOf } from './beacon-frame.js'; // prettier-ignore
 import {
   answerGranularities,
   apiVersion,
@@ -37,18 +37,26 @@ const summary = {
 };
 
 /** An answer that tells of the beacon itself: `meta` and `response`. */
-function framework(name: string, description: string, response: object): NamedSchema {
+function frameworkAnswer(name: string, description: string, response: object): NamedSchema {
   return answerSchema(name, description, {
     meta: { type: jsonObject, example: informationalMeta(origin, account.domain) },
     response: { type: jsonObject, example: response },
   });
 }
 
-const info = framework('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
-const configured = framework('BeaconConfiguration', 'How a beacon is configured.', configuration());
-const map = framework('BeaconMap', 'The addresses of a beacon.', mapOf(origin, account.domain));
-const types = framework('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
-const terms = framework('BeaconFilteringTerms', 'The fields that filters may name.', {
+const info = frameworkAnswer('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
+const configurationAnswer = frameworkAnswer(
+  'BeaconConfiguration',
+  'How a beacon is configured.',
+  configurationBody(),
+);
+const map = frameworkAnswer(
+  'BeaconMap',
+  'The addresses of a beacon.',
+  mapOf(origin, account.domain),
+);
+const types = frameworkAnswer('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
+const terms = frameworkAnswer('BeaconFilteringTerms', 'The fields that filters may name.', {
   filteringTerms: [
     { type: 'alphanumeric', id: 'info.AF', label: 'info.AF', scopes: ['genomicVariant'] },
   ],
@@ -67,7 +75,7 @@ const service = answerSchema(
 );
 
 /** An answer to a query: `meta`, `responseSummary` and, with the granularity record, `response`. */
-function response(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
+function entryTypeAnswer(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
   return answerSchema(name, description, {
     meta: {
       type: jsonObject,
@@ -95,7 +103,7 @@ const dataset = {
   updateDateTime: '2026-03-02T09:20:41.120Z',
   info: { granularity: 'record', assemblies: ['GRCh38'] },
 };
-const number = (value: number): object => ({ type: 'Number', value });
+const numberValue = (value: number): object => ({ type: 'Number', value });
 const variation = {
   variantInternalId: '4812:4911-0-0',
   variation: {
@@ -104,7 +112,11 @@ const variation = {
     location: {
       type: 'SequenceLocation',
       sequence_id: 'refseq:NC_000014.9',
-      interval: { type: 'SequenceInterval', start: number(23424839), end: number(23424840) },
+      interval: {
+        type: 'SequenceInterval',
+        start: numberValue(23424839),
+        end: numberValue(23424840),
+      },
     },
   },
   molecularAttributes: { geneIds: ['MYH7'] },
@@ -112,35 +124,40 @@ const variation = {
 const setOf = (results: readonly object[], more: object): object => ({
   resultSets: [{ id: '4812', setType: 'dataset', exists: true, resultsCount: 1, results, ...more }],
 });
-const variants = response('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', setOf([variation], { info: { granularity: 'record' } })); // prettier-ignore
-const variant = response('BeaconVariant', 'A variant.', 'genomicVariant', setOf([variation], {}));
-const datasets = response('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [dataset] }); // prettier-ignore
-const oneDataset = response('BeaconDataset', 'A dataset of a beacon.', 'dataset', setOf([dataset], {})); // prettier-ignore
+const variants = entryTypeAnswer('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', setOf([variation], { info: { granularity: 'record' } })); // prettier-ignore
+const variant = entryTypeAnswer(
+  'BeaconVariant',
+  'A variant.',
+  'genomicVariant',
+  setOf([variation], {}),
+);
+const datasets = entryTypeAnswer('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [dataset] }); // prettier-ignore
+const oneDataset = entryTypeAnswer('BeaconDataset', 'A dataset of a beacon.', 'dataset', setOf([dataset], {})); // prettier-ignore
 
 const positions: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
 const parameters = {
   ...Object.fromEntries(
     Object.entries(variantParameters).map(([name, description]) => [
       name,
-      { type: name === 'start' || name === 'end' ? positions : anything, description },
+      { type: name === 'start' || name === 'end' ? positions : anyType, description },
     ]),
   ),
   datasetIds: { type: strings, description: variantQueryParameters.datasetIds },
 };
-/** An object with these keys; others are reported as ignored. */
-function open(properties: Parameters<typeof bodySchema>[2]): ValueType {
+/** An object with these keys; other keys are reported as ignored. */
+function openObject(properties: Parameters<typeof bodySchema>[2]): ValueType {
   const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
   return { schema };
 }
-const filter = open({
+const filter = openObject({
   id: { type: text },
-  operator: { type: anything },
-  value: { type: anything },
+  operator: { type: anyType },
+  value: { type: anyType },
   scope: { type: text },
   includeDescendantTerms: { type: boolean },
   similarity: { type: text },
 });
-const pagination = open({ skip: { type: integer }, limit: { type: integer } });
+const pagination = openObject({ skip: { type: integer }, limit: { type: integer } });
 const granularity = oneOf(...answerGranularities);
 const body = bodySchema(
   'BeaconRequest',
@@ -148,14 +165,16 @@ const body = bodySchema(
   {
     $schema: { type: text },
     meta: {
-      type: open({
+      type: openObject({
         apiVersion: { type: text },
         requestedSchemas: { type: jsonObjects },
       }),
     },
     query: {
-      type: open({
-        requestParameters: { type: open({ g_variant: { type: open(parameters) }, ...parameters }) },
+      type: openObject({
+        requestParameters: {
+          type: openObject({ g_variant: { type: openObject(parameters) }, ...parameters }),
+        },
         filters: { type: { schema: { type: 'array', items: { anyOf: [filter.schema, { type: 'string' }] } } } }, // prettier-ignore
         includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses }, // prettier-ignore
         pagination: { type: pagination },
@@ -183,10 +202,10 @@ const body = bodySchema(
 );
 
 /** The schemas of bodies and answers. */
-export const ga4ghBeaconSchemas = [info, service, configured, map, types, terms, variants, variant, datasets, oneDataset, body]; // prettier-ignore
+export const ga4ghBeaconSchemas = [info, service, configurationAnswer, map, types, terms, variants, variant, datasets, oneDataset, body]; // prettier-ignore
 
-const base = `${beaconRoot}/:account`;
-const one = `${base}/datasets/:dataset`;
+const accountPath = `${beaconRoot}/:account`;
+const datasetPath = `${accountPath}/datasets/:dataset`;
 const get = 'GET' as const;
 const post = 'POST' as const;
 const { skip, testMode, requestedSchema } = commonParameters;
@@ -197,107 +216,107 @@ const lists = {
   requestedSchema,
 };
 const { requestedGranularity, includeResultsetResponses } = commonParameters;
-const single = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
+const queryParams = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
 
 /** The operations of the beacons. */
 export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Beacon', {
   info: {
     method: get,
-    paths: [`${base}/info`, base],
+    paths: [`${accountPath}/info`, accountPath],
     summary: 'Tells what the beacon of an account is.',
     query: { requestedSchema },
     answer: info,
   },
   serviceInfo: {
     method: get,
-    paths: [`${base}/service-info`],
+    paths: [`${accountPath}/service-info`],
     summary: 'Tells the same in the form of all services of GA4GH.',
     answer: service,
   },
   configuration: {
     method: get,
-    paths: [`${base}/configuration`],
+    paths: [`${accountPath}/configuration`],
     summary: 'Tells who may ask the beacon, and for what.',
-    answer: configured,
+    answer: configurationAnswer,
   },
   map: {
     method: get,
-    paths: [`${base}/map`],
+    paths: [`${accountPath}/map`],
     summary: 'Lists the addresses of the beacon.',
     answer: map,
   },
   entryTypes: {
     method: get,
-    paths: [`${base}/entry_types`],
+    paths: [`${accountPath}/entry_types`],
     summary: 'Lists the types of entries, with their schemas.',
     answer: types,
   },
   filteringTerms: {
     method: get,
-    paths: [`${base}/filtering_terms`],
+    paths: [`${accountPath}/filtering_terms`],
     summary: 'Lists the fields that filters may name.',
     query: lists,
     answer: terms,
   },
   datasets: {
     method: get,
-    paths: [`${base}/datasets`],
+    paths: [`${accountPath}/datasets`],
     summary: 'Lists the datasets that the caller may ask.',
     query: lists,
     answer: datasets,
   },
   dataset: {
     method: get,
-    paths: [one],
+    paths: [datasetPath],
     summary: 'Returns a dataset of the beacon.',
     query: { requestedSchema, testMode },
     answer: oneDataset,
   },
   datasetFilteringTerms: {
     method: get,
-    paths: [`${one}/filtering_terms`],
+    paths: [`${datasetPath}/filtering_terms`],
     summary: 'Lists the fields of a dataset that filters may name.',
     query: lists,
     answer: terms,
   },
   variants: {
     method: get,
-    paths: [`${base}/g_variants`],
+    paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     query: variantQueryParameters,
     answer: variants,
   },
   queryVariants: {
     method: post,
-    paths: [`${base}/g_variants`],
+    paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     body,
     answer: variants,
   },
   datasetVariants: {
     method: get,
-    paths: [`${one}/g_variants`],
+    paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     query: variantQueryParameters,
     answer: variants,
   },
   queryDatasetVariants: {
     method: post,
-    paths: [`${one}/g_variants`],
+    paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     body,
     answer: variants,
   },
   variant: {
     method: get,
-    paths: [`${base}/g_variants/:variant`],
+    paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
-    query: single,
+    query: queryParams,
     answer: variant,
   },
   queryVariant: {
     method: post,
-    paths: [`${base}/g_variants/:variant`],
+    paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
     body,
     answer: variant,

@@ -9,7 +9,7 @@ import { annotationFields, variantFieldsOf } from './variant-fields.js';
 
 /** How the records of a dataset become genomic variations of the standard. */
 export interface VariationFormat {
-  /** The fields that it reads. */
+  /** The fields that the format reads. */
   readonly fields: readonly string[];
   /** The variation of a record; undefined if its variant names no place. */
   variationOf(record: Row): object | undefined;
@@ -23,22 +23,22 @@ export function variationFormat(
   datasetId: number,
   fields: readonly DatasetField[],
 ): VariationFormat {
-  const known = variantFieldsOf(fields);
-  const annotated = {
+  const variantFields = variantFieldsOf(fields);
+  const annotationNames = {
     protein: annotationFields(fields, 'protein'),
     transcript: annotationFields(fields, 'transcript'),
     genomic: annotationFields(fields, 'genomic'),
   };
   const reads = [
     '_id',
-    ...known.variants,
-    ...known.genes,
-    ...known.ids,
-    ...known.types,
-    ...known.rsNumbers,
-    ...known.effects,
-    ...(known.reference === undefined ? [] : [known.reference]),
-    ...Object.values(annotated).flat(),
+    ...variantFields.variants,
+    ...variantFields.genes,
+    ...variantFields.ids,
+    ...variantFields.types,
+    ...variantFields.rsNumbers,
+    ...variantFields.effects,
+    ...(variantFields.reference === undefined ? [] : [variantFields.reference]),
+    ...Object.values(annotationNames).flat(),
   ];
   const paths = new Map(fields.map(({ name, path }) => [name, path]));
   const textsOf = (record: Row, names: readonly string[]): readonly string[] => [
@@ -51,11 +51,11 @@ export function variationFormat(
   ];
   const rsIds = (record: Row): readonly string[] => [
     ...new Set([
-      ...textsOf(record, known.ids)
+      ...textsOf(record, variantFields.ids)
         .flatMap((text) => text.split(/[;,]/))
         .filter((text) => /^rs\d+$/i.test(text))
         .map((text) => text.toLowerCase()),
-      ...textsOf(record, known.rsNumbers)
+      ...textsOf(record, variantFields.rsNumbers)
         .filter((text) => /^\d+$/.test(text))
         .map((text) => `rs${text}`),
     ]),
@@ -63,30 +63,32 @@ export function variationFormat(
   return {
     fields: [...new Set(reads)],
     variationOf(record) {
-      const reference = known.reference && textsOf(record, [known.reference])[0];
-      const place = textsOf(record, known.variants)
+      const reference = variantFields.reference && textsOf(record, [variantFields.reference])[0];
+      const place = textsOf(record, variantFields.variants)
         .map((text) => placeOf(text, reference))
         .find((one) => one !== undefined);
       if (place === undefined) return undefined;
       const identifiers = withoutEmpty({
-        genomicHGVSId: textsOf(record, annotated.genomic)[0],
-        transcriptHGVSIds: textsOf(record, annotated.transcript),
-        proteinHGVSIds: textsOf(record, annotated.protein).filter((text) => text.includes('p.')),
+        genomicHGVSId: textsOf(record, annotationNames.genomic)[0],
+        transcriptHGVSIds: textsOf(record, annotationNames.transcript),
+        proteinHGVSIds: textsOf(record, annotationNames.protein).filter((text) =>
+          text.includes('p.'),
+        ),
         variantAlternativeIds: rsIds(record).map((id) => ({ id: `dbSNP:${id}` })),
       });
       const molecularAttributes = withoutEmpty({
-        geneIds: textsOf(record, known.genes),
-        molecularEffects: textsOf(record, known.effects).flatMap((text) => {
+        geneIds: textsOf(record, variantFields.genes),
+        molecularEffects: textsOf(record, variantFields.effects).flatMap((text) => {
           const [, id, label] = /^(SO:\d+)\|(.+)$/.exec(text) ?? [];
           return id === undefined ? [] : [{ id, label }];
         }),
-        aminoacidChanges: textsOf(record, annotated.protein)
+        aminoacidChanges: textsOf(record, annotationNames.protein)
           .map((text) => text.replace(/^.*p\./, ''))
           .filter((text) => /^[A-Z*]\d+[A-Z*]$/.test(text)),
       });
       return withoutEmpty({
         variantInternalId: `${datasetId}:${String(record['_id'] as string)}`,
-        variation: variationAt(place, textsOf(record, known.types)[0]),
+        variation: variationAt(place, textsOf(record, variantFields.types)[0]),
         identifiers,
         molecularAttributes,
       });
@@ -140,16 +142,16 @@ function placeOf(text: string, reference: string | undefined): VariantPlace | un
       alternate: alternate === '' ? '-' : alternate,
     };
   }
-  const noted = genomicNotation(text);
-  if (noted?.kind !== 'variant') return undefined;
-  const start = Number(noted.start);
+  const notation = genomicNotation(text);
+  if (notation?.kind !== 'variant') return undefined;
+  const start = Number(notation.start);
   return {
-    build: genomeBuildNamed(noted.build),
-    chromosome: noted.chromosome,
+    build: genomeBuildNamed(notation.build),
+    chromosome: notation.chromosome,
     start,
-    stop: start + noted.reference.length - 1,
-    reference: noted.reference,
-    alternate: noted.alternate,
+    stop: start + notation.reference.length - 1,
+    reference: notation.reference,
+    alternate: notation.alternate,
   };
 }
 

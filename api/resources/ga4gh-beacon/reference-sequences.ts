@@ -3,7 +3,7 @@ import { genomeBuilds, type GenomeBuild } from '../../../engine/core/types.js';
 
 /** A sequence of a reference genome, as a request names it. */
 export interface ReferenceSequence {
-  /** Null: any. */
+  /** The genome build; null stands for any. */
   readonly build: GenomeBuild | null;
   /** The names under which records may have it, in upper case and without `chr`. */
   readonly names: readonly string[];
@@ -15,12 +15,12 @@ const versions = [10, 11, 11, 11, 9, 11, 13, 10, 11, 10, 9, 11, 10, 8, 9, 9, 10,
 
 /** The RefSeq accessions of the chromosomes, by build and chromosome. */
 const accessions: Readonly<Record<GenomeBuild, ReadonlyMap<string, string>>> = {
-  GRCh37: numbered((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]}`),
-  GRCh38: numbered((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]! + 1}`),
-  'T2T-CHM13': numbered((i) => `NC_0${60_925 + i}.1`),
+  GRCh37: numberedAccessions((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]}`),
+  GRCh38: numberedAccessions((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]! + 1}`),
+  'T2T-CHM13': numberedAccessions((i) => `NC_0${60_925 + i}.1`),
 };
 
-function numbered(accession: (i: number) => string): ReadonlyMap<string, string> {
+function numberedAccessions(accession: (i: number) => string): ReadonlyMap<string, string> {
   return new Map([
     ...chromosomes.map((name, i) => [name, accession(i)] as const),
     ['MT', 'NC_012920.1'],
@@ -35,8 +35,8 @@ export function referenceSequence(
   referenceName: string,
   assemblyId: string | undefined,
 ): ReferenceSequence | string {
-  const asked = assemblyId === undefined ? null : genomeBuildCalled(assemblyId);
-  if (asked === undefined)
+  const assembly = assemblyId === undefined ? null : genomeBuildCalled(assemblyId);
+  if (assembly === undefined)
     return `assemblyId: Expected ${knownBuilds}, not ${JSON.stringify(assemblyId!.slice(0, 100))}.`;
   const name = referenceName.replace(/^refseq:/i, '').toUpperCase();
   const found = genomeBuilds.flatMap((build) =>
@@ -45,24 +45,26 @@ export function referenceSequence(
     ),
   );
   if (found.length === 0) {
-    const plain = plainChromosome(name);
-    const known = asked === null ? genomeBuilds : [asked];
-    const others = known.flatMap((build) => accessions[build].get(plain) ?? []);
-    return { build: asked, names: [...namesOf(plain), ...new Set(others)] };
+    const plainName = plainChromosome(name);
+    const possibleBuilds = assembly === null ? genomeBuilds : [assembly];
+    const knownAccessions = possibleBuilds.flatMap(
+      (build) => accessions[build].get(plainName) ?? [],
+    );
+    return { build: assembly, names: [...namesOf(plainName), ...new Set(knownAccessions)] };
   }
-  const fitting = found.filter(({ build }) => asked === null || build === asked);
+  const fitting = found.filter(({ build }) => assembly === null || build === assembly);
   if (fitting.length === 0)
-    return `referenceName: ${name} is a sequence of ${found[0]!.build}, not of ${asked!}.`;
+    return `referenceName: ${name} is a sequence of ${found[0]!.build}, not of ${assembly!}.`;
   return {
-    build: fitting.length === 1 ? fitting[0]!.build : asked,
+    build: fitting.length === 1 ? fitting[0]!.build : assembly,
     names: [...namesOf(fitting[0]!.chromosome), name],
   };
 }
 
 /** The name of a chromosome without `chr`; MT for the mitochondrion. */
 function plainChromosome(name: string): string {
-  const plain = name.replace(/^chr(?=.)/i, '').toUpperCase();
-  return plain === 'M' ? 'MT' : plain;
+  const plainUpperName = name.replace(/^chr(?=.)/i, '').toUpperCase();
+  return plainUpperName === 'M' ? 'MT' : plainUpperName;
 }
 
 function namesOf(plain: string): readonly string[] {
@@ -71,8 +73,8 @@ function namesOf(plain: string): readonly string[] {
 
 /** The identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */
 export function sequenceId(build: GenomeBuild | undefined, chromosome: string): string {
-  const plain = plainChromosome(chromosome);
-  if (/^N[CTWG]_\d+\.\d+$/.test(plain)) return `refseq:${plain}`;
-  const accession = build && accessions[build].get(plain);
-  return accession === undefined ? `${build ?? 'chromosome'}:${plain}` : `refseq:${accession}`;
+  const plainName = plainChromosome(chromosome);
+  if (/^N[CTWG]_\d+\.\d+$/.test(plainName)) return `refseq:${plainName}`;
+  const accession = build && accessions[build].get(plainName);
+  return accession === undefined ? `${build ?? 'chromosome'}:${plainName}` : `refseq:${accession}`;
 }

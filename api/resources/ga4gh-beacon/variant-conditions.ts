@@ -1,7 +1,7 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { genomeBuilds } from '../../../engine/core/types.js';
-import { basesPattern, isExact, quoted } from './alleles.js';
+import { basesPattern, isExact, quoteText } from './alleles.js';
 import type { AskedPlace, AskedVariants } from './asked-variants.js';
 import { annotationFields, variantFieldsOf, type VariantFields } from './variant-fields.js';
 
@@ -22,12 +22,13 @@ export function variantConditions(
   asked: AskedVariants,
   fields: readonly DatasetField[],
 ): QueryConditions {
-  const known = variantFieldsOf(fields);
-  if (known.variants.length === 0) throw cannot('has no field with the entity type variant');
+  const variantFields = variantFieldsOf(fields);
+  if (variantFields.variants.length === 0)
+    throw unsupportedQuery('has no field with the entity type variant');
   const { place, geneId } = asked;
   const filters: unknown[] = [];
   const entities: unknown[] = [];
-  if (place?.kind === 'bracket') filters.push(...bracketed(place, known));
+  if (place?.kind === 'bracket') filters.push(...bracketRange(place, variantFields));
   if (place?.kind === 'range') {
     const { sequence, start, end } = place;
     const regions = sequence.names.map((chromosome) => ({
@@ -39,20 +40,20 @@ export function variantConditions(
     entities.push(['genomic_region', regions]);
   }
   filters.push(
-    place?.kind === 'sequence' ? sequenceCondition(place, asked, known) : allelesCondition(asked, known),
+    place?.kind === 'sequence' ? sequenceCondition(place, asked, variantFields) : allelesCondition(asked, variantFields),
   ); // prettier-ignore
-  if (asked.variantType !== null) filters.push(ofType(asked.variantType, known));
+  if (asked.variantType !== null) filters.push(ofType(asked.variantType, variantFields));
   if (geneId !== null) entities.push(['gene', geneId]);
   if (asked.aminoacidChange !== null) filters.push(proteinChange(asked.aminoacidChange, fields));
   if (asked.genomicAlleleShortForm !== null) {
     const names = annotationFields(fields, 'hgvs');
-    if (names.length === 0) throw cannot('has no field of HGVS names');
+    if (names.length === 0) throw unsupportedQuery('has no field of HGVS names');
     filters.push(anyOf(names, (name) => [`${name}__iexact`, asked.genomicAlleleShortForm]));
   }
   return { filters, entities };
 }
 
-function cannot(why: string): AppError {
+function unsupportedQuery(why: string): AppError {
   return new AppError('invalid', `The dataset ${why}.`);
 }
 
@@ -66,7 +67,7 @@ interface VariantText {
   readonly names: readonly string[] | null;
   readonly start: number | null;
   readonly stop: number | null;
-  /** A regular expression. */
+  /** The alternate allele as a regular expression. */
   readonly alternate: string;
 }
 
@@ -74,8 +75,8 @@ interface VariantText {
 function textCondition(text: VariantText, variants: readonly string[]): unknown {
   const { builds, names, start, stop, alternate } = text;
   const number = (position: number | null): string => (position === null ? '[0-9]+' : String(position)); // prettier-ignore
-  const sequence = names === null ? '.+' : `(?:chr)?(?:${names.map(quoted).join('|')})`;
-  const build = builds === null ? '.+' : `(?:${builds.map(quoted).join('|')})`;
+  const sequence = names === null ? '.+' : `(?:chr)?(?:${names.map(quoteText).join('|')})`;
+  const build = builds === null ? '.+' : `(?:${builds.map(quoteText).join('|')})`;
   const pattern = `(?i)${build}-${sequence}-${number(start)}-${number(stop)}-${alternate}`;
   return anyOf(variants, (name) => [`${name}__regexp`, pattern]);
 }
@@ -90,7 +91,7 @@ function sequenceCondition(
   const builds = sequence.build === null ? genomeBuilds : [sequence.build];
   const position = start + 1;
   if (reference === null) {
-    const near = { builds, names: sequence.names, start: position, stop: null };
+    const nearRegion = { builds, names: sequence.names, start: position, stop: null };
     const region = builds.flatMap((build) =>
       sequence.names.flatMap((name) =>
         ['', 'CHR'].map((prefix) => `${build.toUpperCase()}-${prefix}${name}-${position}-`),
@@ -98,7 +99,7 @@ function sequenceCondition(
     );
     const begins = { or: variants.flatMap((name) => region.map((text) => [`${name}__prefix`, text])) }; // prettier-ignore
     return {
-      and: [begins, textCondition({ ...near, alternate: basesPattern(alternate) }, variants)],
+      and: [begins, textCondition({ ...nearRegion, alternate: basesPattern(alternate) }, variants)],
     };
   }
   const isPadded = reference === '' || alternate === '';
@@ -117,7 +118,7 @@ function sequenceCondition(
       const variant = isExact(alt)
         ? anyOf(variants, (name) => [`${name}__in`, values])
         : textCondition(text, variants);
-      // Without a field of references, the length of the reference is compared: the genome has one sequence there.
+      // Without a field of references, the length of the reference is compared: at a position, the genome has one sequence of a given length.
       if (referenceField === undefined) return variant;
       return { and: [variant, basesCondition(referenceField, ref)] };
     }),
@@ -136,7 +137,7 @@ function allelesCondition(
   { variants, reference }: VariantFields,
 ): unknown {
   if (referenceBases !== null && reference === undefined)
-    throw cannot('has no field reference_allele');
+    throw unsupportedQuery('has no field reference_allele');
   const names = place?.sequence.names ?? null;
   const text = { builds: null, names, start: null, stop: null };
   return {
@@ -149,12 +150,12 @@ function allelesCondition(
   };
 }
 
-function bracketed(
+function bracketRange(
   { sequence, start, end }: Extract<AskedPlace, { kind: 'bracket' }>,
   { hasCoordinates }: VariantFields,
 ): readonly unknown[] {
   if (!hasCoordinates)
-    throw cannot('has no genomic_coordinates, by which starts and ends are compared');
+    throw unsupportedQuery('has no genomic_coordinates, by which starts and ends are compared');
   const at = 'genomic_coordinates';
   const { build } = sequence;
   return [
@@ -166,7 +167,7 @@ function bracketed(
   ];
 }
 
-/** The types that sequences of alleles tell, and those of them that a query can compare. */
+/** The types of variants that the alleles determine, and those of them that a query can compare. */
 const sequenceTypes = ['SNP', 'SNV', 'INS', 'DEL', 'MNP', 'MNV', 'INDEL', 'DELINS'];
 
 /**
@@ -175,15 +176,15 @@ const sequenceTypes = ['SNP', 'SNV', 'INS', 'DEL', 'MNP', 'MNV', 'INDEL', 'DELIN
  */
 function ofType(type: string, { variants, reference, types }: VariantFields): unknown {
   const name = type.toUpperCase();
-  const named = [
+  const typeConditions = [
     ...types.map((field) => [`${field}__iexact`, type]),
-    ...variants.map((field) => [`${field}__regexp`, `(?i).*-<${quoted(type)}(?::[^<>]*)?>`]),
+    ...variants.map((field) => [`${field}__regexp`, `(?i).*-<${quoteText(type)}(?::[^<>]*)?>`]),
   ];
-  if (!sequenceTypes.includes(name)) return { or: named };
+  if (!sequenceTypes.includes(name)) return { or: typeConditions };
   const alleles = reference === undefined ? undefined : alleleTypes(reference, variants)[name];
-  if (alleles !== undefined) return { or: [...named, ...alleles] };
-  if (types.length > 0) return { or: named };
-  throw cannot(`has no field from which variants of the type ${name} can be told`);
+  if (alleles !== undefined) return { or: [...typeConditions, ...alleles] };
+  if (types.length > 0) return { or: typeConditions };
+  throw unsupportedQuery(`has no field from which variants of the type ${name} can be told`);
 }
 
 /** The conditions on alleles of each type: of one base, or with the same base in front. */
@@ -193,16 +194,21 @@ function alleleTypes(
 ): Readonly<Record<string, readonly unknown[]>> {
   const ends = (pattern: string): unknown =>
     anyOf(variants, (name) => [`${name}__regexp`, `(?i).+-${pattern}`]);
-  const each = (build: (base: string) => unknown): readonly unknown[] => [...'ACGTN'].map(build);
+  const forEachBase = (build: (base: string) => unknown): readonly unknown[] =>
+    [...'ACGTN'].map(build);
   // A record without an alternate has the reference as its allele.
-  const single = each((base) => ({
+  const singleBaseConditions = forEachBase((base) => ({
     and: [[`${reference}__iexact`, base], ends(`[${'ACGTN'.replace(base, '')}]`)],
   }));
   return {
-    SNP: single,
-    SNV: single,
-    INS: each((base) => ({ and: [[`${reference}__iexact`, base], ends(`${base}[ACGTN]+`)] })),
-    DEL: each((base) => ({ and: [[`${reference}__regexp`, `(?i)${base}[ACGTN]+`], ends(base)] })),
+    SNP: singleBaseConditions,
+    SNV: singleBaseConditions,
+    INS: forEachBase((base) => ({
+      and: [[`${reference}__iexact`, base], ends(`${base}[ACGTN]+`)],
+    })),
+    DEL: forEachBase((base) => ({
+      and: [[`${reference}__regexp`, `(?i)${base}[ACGTN]+`], ends(base)],
+    })),
   };
 }
 
@@ -215,12 +221,12 @@ const aminoAcids: Readonly<Record<string, string>> = {
 /** The condition that a record has a change of a protein, `V600E`, also written `p.Val600Glu` and behind the name of a protein. */
 function proteinChange(change: string, fields: readonly DatasetField[]): unknown {
   const names = annotationFields(fields, 'protein');
-  if (names.length === 0) throw cannot('has no field of changes of proteins');
-  const plain = change.replace(/^p\./i, '');
-  const [, from, at, to] = /^([A-Z*])(\d+)([A-Z*])$/.exec(plain) ?? [];
+  if (names.length === 0) throw unsupportedQuery('has no field of changes of proteins');
+  const plainChange = change.replace(/^p\./i, '');
+  const [, from, at, to] = /^([A-Z*])(\d+)([A-Z*])$/.exec(plainChange) ?? [];
   const [first, last] = [aminoAcids[from ?? ''], aminoAcids[to ?? '']];
-  const forms = [quoted(plain)];
-  if (first !== undefined && last !== undefined) forms.push(`${first}${at}${quoted(last)}`);
+  const forms = [quoteText(plainChange)];
+  if (first !== undefined && last !== undefined) forms.push(`${first}${at}${quoteText(last)}`);
   const pattern = `(?i)(?:.*:)?(?:p\\.)?\\(?(?:${forms.join('|')})\\)?`;
   return anyOf(names, (name) => [`${name}__regexp`, pattern]);
 }

@@ -2,15 +2,15 @@ import type { DatasetField } from '../../../engine/core/dataset-field.js';
 
 /** The fields of a dataset from which its variants are told, by their names. */
 export interface VariantFields {
-  /** Of the entity type `variant`. */
+  /** The fields with the entity type `variant`. */
   readonly variants: readonly string[];
-  /** Of the entity type `gene`. */
+  /** The fields with the entity type `gene`. */
   readonly genes: readonly string[];
   /** The reference allele; undefined without such a field. */
   readonly reference: string | undefined;
-  /** What kind of variant a record is, as VCF, MAF and 1000 Genomes call it. */
+  /** The fields of the kind of variant, as VCF, MAF and 1000 Genomes name them. */
   readonly types: readonly string[];
-  /** Ids of variants. */
+  /** The fields of variant ids. */
   readonly ids: readonly string[];
   /** The numbers of rs ids, as ClinVar and dbSNP have them in `RS`. */
   readonly rsNumbers: readonly string[];
@@ -27,22 +27,22 @@ export function variantFieldsOf(fields: readonly DatasetField[]): VariantFields 
   const strings = fields.filter(({ dataType }) => dataType === 'string' || dataType === 'text');
   const ofEntity = (type: string): readonly string[] =>
     strings.filter(({ entityType }) => entityType === type).map(({ name }) => name);
-  const named = (pattern: RegExp): readonly string[] =>
+  const fieldsNamed = (pattern: RegExp): readonly string[] =>
     strings.filter(({ path }) => pattern.test(path.at(-1)!)).map(({ name }) => name);
   const coordinates = ['chromosome', 'start', 'stop'].map((name) => `genomic_coordinates.${name}`);
   return {
     variants: ofEntity('variant'),
     genes: ofEntity('gene'),
     reference: strings.find(({ name }) => name === 'reference_allele')?.name,
-    types: named(typeNames),
-    ids: named(idNames),
+    types: fieldsNamed(typeNames),
+    ids: fieldsNamed(idNames),
     rsNumbers: fields.filter(({ path }) => /^rs$/i.test(path.at(-1)!)).map(({ name }) => name),
-    effects: named(/^mc$/i),
+    effects: fieldsNamed(/^mc$/i),
     hasCoordinates: coordinates.every((name) => fields.some((field) => field.name === name)),
   };
 }
 
-/** What fields of annotations hold, by the names that annotators, ClinVar and MAF give them. */
+/** Fields of annotations by what they hold, under the names that annotators, ClinVar and MAF use. */
 const annotations = {
   protein: /^(?:hgvs_?p(?:_short)?|protein_?(?:change|hgvs)|aa_?change|amino_?acid_?change)$/i,
   transcript: /^(?:hgvs_?c|c_?dna_?change|transcript_?hgvs)$/i,

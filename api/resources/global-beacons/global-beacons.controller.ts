@@ -12,7 +12,7 @@ import { globalBeacon } from './global-beacon.js';
 
 const paths: [string] = ['/v2/objects/:id/beacon'];
 
-/** The operations on global beacons. */
+/** The HTTP operations on global beacons. */
 export const globalBeaconOperations = declareOperations('globalBeacons', 'Search', {
   get: {
     method: 'GET',
@@ -45,7 +45,7 @@ export class GlobalBeaconsController {
   @Access('read', 'dataset')
   async get(@Resource() { id }: DatasetRow): Promise<object> {
     const row = (await this.context.catalog.globalBeacons.of([id])).get(id);
-    if (row === undefined) throw none(id);
+    if (row === undefined) throw noGlobalBeacon(id);
     return globalBeacon.view(row, { isDeleted: false });
   }
 
@@ -72,11 +72,11 @@ export class GlobalBeaconsController {
     @CurrentCaller() { user }: Caller,
   ): Promise<object> {
     const row = await this.context.catalog.transaction((tx) => disableBeacon(tx, user, id));
-    if (row === undefined) throw none(id);
+    if (row === undefined) throw noGlobalBeacon(id);
     return globalBeacon.view(row, { isDeleted: true });
   }
 }
 
-function none(id: number): AppError {
+function noGlobalBeacon(id: number): AppError {
   return new AppError('not-found', `No Global Beacon for Dataset:${id}`);
 }

@@ -38,7 +38,7 @@ export const groupSummary = declareResource<GroupRow>({
   fields: { class_name: constant('Group'), id: { type: id, example: 2 }, name },
 });
 
-function address(part: string): ResourceField<GroupRow, GroupContext> {
+function addressField(part: string): ResourceField<GroupRow, GroupContext> {
   return {
     type: text,
     example: `http://localhost:7878/v1/groups/2${part}`,
@@ -70,9 +70,9 @@ export const group = declareResource<GroupRow, GroupContext>({
       example: 1,
       show: (_, { vaults }) => vaults,
     },
-    memberships_url: address('/memberships'),
-    vaults_url: address('/vaults'),
-    url: address(''),
+    memberships_url: addressField('/memberships'),
+    vaults_url: addressField('/vaults'),
+    url: addressField(''),
     ...createdAndUpdated,
   },
   examples: { update: { description: 'Readers of the vaults of cardiology.' } },

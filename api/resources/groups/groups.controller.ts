@@ -1,14 +1,14 @@
 import { requireAdministrator, viewerOf } from '../../../engine/catalog/access.js';
-import { audit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import { recordAudit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
 import type { GroupFilter, GroupRow, NewGroup } from '../../../engine/catalog/groups.js';
 import { crudController } from '../../http/crud.js';
-import { ids, oneId, omitUndefined, value } from '../../http/list-query.js';
+import { paramIds, oneId, omitUndefined, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { group, type GroupContext } from './group.js';
 
-/** The operations on groups. */
+/** The HTTP operations on groups. */
 export const groupOperations = crudOperations('groups', {
   tag: 'Groups',
   path: '/v1/groups',
@@ -43,14 +43,14 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
   operations: groupOperations,
   declaration: group,
   table: ({ groups }) => groups,
-  filter,
+  filter: groupFilter,
   contexts: async ({ catalog }, { caller, origin }, rows) => {
     if (!caller) throw new Error('no caller: the handler is public');
     const ids = rows.map(({ id }) => id);
     const counts = await catalog.groups.counts(ids, viewerOf(caller));
     const isAdministrator = caller.user.role !== 'member';
-    const none = { members: 0, vaults: 0, isMember: false };
-    return rows.map(({ id }) => ({ ...(counts.get(id) ?? none), isAdministrator, origin }));
+    const noCounts = { members: 0, vaults: 0, isMember: false };
+    return rows.map(({ id }) => ({ ...(counts.get(id) ?? noCounts), isAdministrator, origin }));
   },
   create: async ({ catalog }, { caller, form, values }) => {
     requireAdministrator(caller);
@@ -60,7 +60,11 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
         ...(values as NewGroup),
         accountId: caller.account.id,
       });
-      await audit(tx, { actor: caller.user, action: 'group.create', subject: groupSubject(row) });
+      await recordAudit(tx, {
+        actor: caller.user,
+        action: 'group.create',
+        subject: groupSubject(row),
+      });
       return row;
     });
   },
@@ -71,22 +75,27 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
       const row = await tx.groups.update(id, values);
       if (row === undefined || before === undefined) return undefined;
       const details = differences(before, row, { name: 'name', description: 'description' });
-      await audit(tx, { actor: user, action: 'group.update', subject: groupSubject(row), details });
+      await recordAudit(tx, {
+        actor: user,
+        action: 'group.update',
+        subject: groupSubject(row),
+        details,
+      });
       return row;
     });
   },
   delete: async ({ catalog }, row, { user }) =>
     catalog.transaction(async (tx) => {
       await tx.groups.delete(row.id);
-      await audit(tx, { actor: user, action: 'group.delete', subject: groupSubject(row) });
+      await recordAudit(tx, { actor: user, action: 'group.delete', subject: groupSubject(row) });
     }),
 });
 
-function filter(query: QueryParams, caller: Caller): GroupFilter {
+function groupFilter(query: QueryParams, caller: Caller): GroupFilter {
   return {
     accountId: caller.account.id,
     ...omitUndefined<GroupFilter>({
-      ids: ids(query, 'id'),
+      ids: paramIds(query, 'id'),
       name: value(query, 'name'),
       query: value(query, 'query'),
       userId: oneId(query, 'user_id'),

@@ -1,6 +1,6 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import type { GroupRow } from '../../../engine/catalog/groups.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
@@ -9,7 +9,7 @@ import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
@@ -18,13 +18,13 @@ import { user } from '../users/user.js';
 import { groupVault, newMember } from './group.js';
 import { groupSubject } from './groups.controller.js';
 
-/** The operations on members of a group. */
+/** The HTTP operations on members of a group. */
 export const membershipOperations = declareOperations('memberships', 'Groups', {
   list: {
     method: 'GET',
     paths: ['/v1/groups/:id/memberships'],
     summary: 'Lists the members of a group.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: user.schema },
   },
   add: {
@@ -48,7 +48,7 @@ export const groupVaultOperations = declareOperations('groups', 'Groups', {
     method: 'GET',
     paths: ['/v1/groups/:id/vaults'],
     summary: 'Lists the vaults on which a group has a permission and that the user may read.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: groupVault.schema },
   },
 });
@@ -88,7 +88,7 @@ export class MembershipsController {
         form.fail('user_id', 'Give user_id or email.');
       form.done();
       if (await tx.groups.addMember(group.id, member!.id)) {
-        await audit(tx, {
+        await recordAudit(tx, {
           actor: caller.user,
           action: 'group.add_member',
           subject: groupSubject(group),
@@ -110,7 +110,7 @@ export class MembershipsController {
     return this.context.catalog.transaction(async (tx) => {
       const member = await tx.users.get(readId(userId) ?? 0);
       if (!member || !(await tx.groups.removeMember(group.id, member.id))) throw notFound();
-      await audit(tx, {
+      await recordAudit(tx, {
         actor: caller.user,
         action: 'group.remove_member',
         subject: groupSubject(group),

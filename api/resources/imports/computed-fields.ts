@@ -11,14 +11,14 @@ import { readTargetFields } from './import-options.js';
 /** The target fields of an import, with the known keys only. They may have expressions, which are compiled to find their mistakes. */
 export function readImportFields(form: Form, key: string): readonly JsonObject[] | undefined {
   const definitions = form.objectList(key);
-  const plain = definitions?.map((definition) => ({ ...definition, expression: null }));
-  const own = new Form({ [key]: plain });
-  const fields = readTargetFields(own, key)?.map((field, index) => {
+  const plainDefinitions = definitions?.map((definition) => ({ ...definition, expression: null }));
+  const definitionForm = new Form({ [key]: plainDefinitions });
+  const fields = readTargetFields(definitionForm, key)?.map((field, index) => {
     const { expression } = definitions![index]!;
     return expression === undefined || expression === '' ? field : { ...field, expression };
   });
   try {
-    own.done();
+    definitionForm.done();
   } catch (error) {
     form.absorb(error);
     return undefined;
@@ -29,16 +29,16 @@ export function readImportFields(form: Form, key: string): readonly JsonObject[]
 
 /** Adds an error to the form for each expression with a syntax error, and for fields that depend on each other in a circle. */
 function checkExpressions(form: Form, key: string, targetFields: readonly JsonObject[]): void {
-  const computed = targetFields.flatMap((target, index) =>
+  const computedTargets = targetFields.flatMap((target, index) =>
     hasExpression(target) ? [{ field: annotationField(target), index }] : [],
   );
-  for (const { field, index } of computed) {
+  for (const { field, index } of computedTargets) {
     const { name, expression } = field;
     if (typeof expression !== 'string') continue;
     const label = `Field ${index + 1} ${JSON.stringify(name.slice(0, 100))}, expression`;
     const problem = problemOf(() => compileNamed(label, expression));
     if (problem !== undefined) form.fail(key, problem);
   }
-  const circle = problemOf(() => orderFields(computed.map(({ field }) => field)));
+  const circle = problemOf(() => orderFields(computedTargets.map(({ field }) => field)));
   if (circle !== undefined) form.fail(key, circle);
 }

@@ -41,9 +41,9 @@ export async function createImport(
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
   checkIdFields(form, options);
-  const taken = serverMetadataIn(form);
-  if (taken.length > 0)
-    form.fail('metadata', `The server sets ${taken.join(', ')}; choose other names.`);
+  const serverKeys = serverMetadataIn(form);
+  if (serverKeys.length > 0)
+    form.fail('metadata', `The server sets ${serverKeys.join(', ')}; choose other names.`);
   checkRejection(form, options.validationParams ?? null, source?.files ?? []);
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
@@ -73,14 +73,14 @@ function withTemplate(
   options: Partial<NewImport>,
 ): Partial<NewImport> {
   if (template === undefined) return options;
-  const merged = (own: JsonObject, given: JsonObject | null | undefined): JsonObject => ({ ...own, ...given }); // prettier-ignore
+  const mergeParams = (own: JsonObject, given: JsonObject | null | undefined): JsonObject => ({ ...own, ...given }); // prettier-ignore
   return {
     ...options,
     targetFields: withTemplateFields(template, options.targetFields ?? []),
-    entityParams: merged(template.entityParams, options.entityParams),
-    readerParams: merged(template.readerParams, options.readerParams),
-    validationParams: merged(template.validationParams, options.validationParams),
-    annotatorParams: merged(template.annotatorParams, options.annotatorParams),
+    entityParams: mergeParams(template.entityParams, options.entityParams),
+    readerParams: mergeParams(template.readerParams, options.readerParams),
+    validationParams: mergeParams(template.validationParams, options.validationParams),
+    annotatorParams: mergeParams(template.annotatorParams, options.annotatorParams),
   };
 }
 
@@ -93,8 +93,10 @@ export function checkRejection(
   const problem = rejectionProblem(general ?? {});
   if (problem !== undefined) return form.fail('validation_params', problem);
   for (const { entry, label } of files) {
-    const own = entry['validation_params'];
-    const found = isObject(own) ? rejectionProblem(overriddenBy(general, own)) : undefined;
+    const ownParams = entry['validation_params'];
+    const found = isObject(ownParams)
+      ? rejectionProblem(overriddenBy(general, ownParams))
+      : undefined;
     if (found !== undefined) form.fail('manifest', `${label}, validation_params: ${found}`);
   }
 }
@@ -124,7 +126,7 @@ async function importRecords(
 ): Promise<ImportRow> {
   const id = await context.catalog.nextId();
   const file = context.data.inlineRecords(id);
-  await writeStream(file, lines(records));
+  await writeStream(file, jsonLines(records));
   try {
     const taskDescription = `Add ${records.length} records`;
     const { task } = await context.catalog.imports.create({ ...job, id, taskDescription });
@@ -139,7 +141,7 @@ async function importRecords(
   return row;
 }
 
-function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
+function* jsonLines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
 }
 
@@ -182,7 +184,7 @@ function isAbsent(value: unknown): boolean {
 
 function recordSource(form: Form, key: string): RequestedSource | undefined {
   const value = form.raw(key);
-  // One client unboxes a list of length one.
+  // A client sends a list of length one as its only element.
   const records = isObject(value) ? [value] : value;
   if (!Array.isArray(records) || !records.every(isObject)) {
     return form.fail(key, 'Must be a list of objects.');
@@ -212,7 +214,7 @@ async function findFile(
   caller: Caller,
   objectId: unknown,
 ): Promise<ObjectRow | string> {
-  const shown = JSON.stringify(String(objectId).slice(0, 50));
+  const quotedId = JSON.stringify(String(objectId).slice(0, 50));
   const id = readId(objectId);
   const object =
     id === undefined
@@ -223,11 +225,11 @@ async function findFile(
             throw error;
           },
         );
-  if (!object) return `Invalid object ${shown}.`;
+  if (!object) return `Invalid object ${quotedId}.`;
   if (object.objectType !== 'file') {
-    return `Object ${shown} is a ${object.objectType}, not a file.`;
+    return `Object ${quotedId} is a ${object.objectType}, not a file.`;
   }
-  return object.revision === 0 ? `File ${shown} has not been uploaded yet.` : object;
+  return object.revision === 0 ? `File ${quotedId} has not been uploaded yet.` : object;
 }
 
 async function manifestSource(

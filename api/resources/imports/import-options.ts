@@ -69,7 +69,7 @@ export function checkTargetFields(
   targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
 ): void {
-  const known = new Map(fields.map((field) => [field.name, field]));
+  const fieldsByName = new Map(fields.map((field) => [field.name, field]));
   const names = new Set<unknown>();
   for (const [index, target] of targetFields.entries()) {
     const { name, data_type: type, is_list: isList, is_transient: isTransient } = target;
@@ -80,7 +80,7 @@ export function checkTargetFields(
       );
     if (names.has(name)) fail('name: The name is given twice.');
     names.add(name);
-    const field = known.get(String(name));
+    const field = fieldsByName.get(String(name));
     if (field === undefined) continue;
     if (typeof type === 'string' && !['auto', field.dataType].includes(type)) {
       if (field.dataType !== 'auto')

@@ -2,7 +2,7 @@ import { entityTypes } from '../../../engine/core/types.js';
 import { compileNamed } from '../../../engine/expression/annotate/fields.js';
 import { problemOf } from '../fields/stored-expressions.js';
 import {
-  anything,
+  anyType,
   boolean,
   integer,
   jsonObject,
@@ -19,11 +19,11 @@ import {
 /** The parameters under one key of an import; any other name is an error. */
 export interface ParameterGroup {
   readonly type: ValueType;
-  /** What answers show of parameters that are not set. */
+  /** The values that answers show for parameters that are not set. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
-function params(
+function paramsType(
   properties: Readonly<Record<string, Property & { readonly initial?: unknown }>>,
 ): ParameterGroup {
   const entries = Object.entries(properties);
@@ -35,7 +35,7 @@ function params(
   };
 }
 
-/** Maximum of `sample_count`. */
+/** The maximum of `sample_count`. */
 const maxSampled = 1_000;
 
 const sampleCount = readBy(integer, (form, key) => {
@@ -57,14 +57,14 @@ const detectedTypes = readBy(strings, (form, key) => {
   const types = form.textList(key);
   for (const type of types ?? []) {
     if (entityTypes.some((known) => known === type)) continue;
-    const shown = JSON.stringify(type.slice(0, 100));
-    form.fail(key, `${shown} is no entity type; use ${entityTypes.join(', ')}.`);
+    const quotedType = JSON.stringify(type.slice(0, 100));
+    form.fail(key, `${quotedType} is no entity type; use ${entityTypes.join(', ')}.`);
   }
   return types;
 });
 
 /** How entities are detected (specification, "Entity parameters"). */
-export const entityParams = params({
+export const entityParams = paramsType({
   disable: { type: boolean, description: 'true: nothing is detected.' },
   entity_types: {
     type: detectedTypes,
@@ -76,7 +76,7 @@ export const entityParams = params({
 });
 
 /** How values are checked (specification, "Validation parameters"). */
-export const validationParams = params({
+export const validationParams = paramsType({
   disable: { type: boolean, description: 'true: values that do not fit become null.' },
   raise_on_errors: { type: boolean, description: 'true: the first error ends the import.' },
   strict_validation: { type: boolean, description: 'true: warnings are errors.' },
@@ -94,12 +94,12 @@ const recordExpression = readBy(text, (form, key) => {
 });
 
 /** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` are variables of imports. */
-export const annotatorParams = params({
+export const annotatorParams = paramsType({
   annotator: { type: oneOf('simple', 'serial', 'parallel'), initial: 'simple' },
   block_size: { type: integer, initial: 10 },
   chunk_size: { type: integer, initial: 1000 },
   data: { type: jsonObject, initial: {} },
-  debug: { type: anything, initial: false },
+  debug: { type: anyType, initial: false },
   include_errors: { type: boolean, initial: true },
   keep_order: { type: boolean, initial: true },
   pool_size: { type: integer, initial: 100 },

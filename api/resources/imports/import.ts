@@ -1,7 +1,7 @@
 import { serverMetadata, type ImportRow, type NewImport } from '../../../engine/catalog/imports.js';
 import { genomeBuilds, type JsonObject } from '../../../engine/core/types.js';
 import { isObject, type Form } from '../../http/form.js';
-import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import { constant, declareResource, emptyField, type ResourceField } from '../../http/resource.js';
 import {
   bodySchema,
   boolean,
@@ -19,7 +19,7 @@ import {
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
-import { cancelKey, jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.js';
+import { cancelKey, jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
 import { manifestType } from './manifest.js';
 import { templateIdField } from '../templates/named-template.js';
 import { readImportFields } from './computed-fields.js';
@@ -49,7 +49,7 @@ const initialMetadata = {
   },
 };
 
-const written = { create: 'optional' } as const;
+const writableWhen = { create: 'optional' } as const;
 const source = { create: 'optional', lookup: true } as const;
 type ImportResourceField = ResourceField<ImportRow, ImportContext>;
 
@@ -107,14 +107,14 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       show: null,
     },
     commit_mode: {
-      ...written,
+      ...writableWhen,
       type: oneOf('append', 'overwrite', 'upsert', 'delete'),
       description:
         'append adds the records. overwrite replaces the records that have the _id of a given one. upsert replaces the fields that a given record has; members of objects count one by one. Both add records that they do not find. delete removes the records that have the _id of a given one.',
       example: 'append',
     },
     id_fields: {
-      ...written,
+      ...writableWhen,
       type: readBy(nullable(strings), readIdFields),
       description:
         'With overwrite, upsert and delete: records are found by these fields, instead of by their _id. Records that are replaced keep their _id.',
@@ -123,56 +123,56 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     template_id: templateIdField,
     target_fields: {
-      ...written,
+      ...writableWhen,
       type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),
       description: 'Definitions of fields: types, titles, entity types, expressions and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },
     entity_params: {
-      ...written,
+      ...writableWhen,
       type: entityParams.type,
       example: entityParams.defaults,
       show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
     },
     reader_params: {
-      ...written,
+      ...writableWhen,
       type: jsonObject,
       example: {},
       show: ({ readerParams }) => readerParams ?? {},
     },
     validation_params: {
-      ...written,
+      ...writableWhen,
       type: validationParams.type,
       example: validationParams.defaults,
       show: (row) => ({ ...validationParams.defaults, ...row.validationParams }),
     },
     annotator_params: {
-      ...written,
+      ...writableWhen,
       type: annotatorParams.type,
       example: annotatorParams.defaults,
       show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
     },
-    include_errors: { ...written, type: boolean, example: false },
+    include_errors: { ...writableWhen, type: boolean, example: false },
     genome_build: {
-      ...written,
+      ...writableWhen,
       type: readBy(nullable(oneOf(...genomeBuilds)), readGenomeBuild),
       example: 'GRCh38',
     },
     priority: {
-      ...written,
-      type: priority,
+      ...writableWhen,
+      type: priorityType,
       description: 'A lower number runs first.',
       example: 10,
     },
     dry_run: {
-      ...written,
+      ...writableWhen,
       type: boolean,
       property: 'isDryRun',
       description: 'Reports in metadata.dry_run what would be imported, and imports nothing.',
       example: false,
     },
-    import_messages: empty({}),
+    import_messages: emptyField({}),
     metadata: {
       ...(jobFields['metadata'] as ImportResourceField),
       type: readBy(jsonObject, (form, key) => form.object(key)),
@@ -216,8 +216,10 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
 
 /** The keys that a request gives in `metadata` and only the server sets. */
 export function serverMetadataIn(form: Form): readonly string[] {
-  const given = form.raw('metadata');
-  return isObject(given) ? Object.keys(given).filter((key) => serverMetadata.includes(key)) : [];
+  const rawMetadata = form.raw('metadata');
+  return isObject(rawMetadata)
+    ? Object.keys(rawMetadata).filter((key) => serverMetadata.includes(key))
+    : [];
 }
 
 /** The body of a request that changes an import. */

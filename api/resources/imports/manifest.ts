@@ -39,7 +39,7 @@ export const manifestType: ValueType = {
 export interface ManifestFile {
   /** The entry as it is stored with the import. */
   readonly entry: JsonObject;
-  /** Its number and its name, for error messages. */
+  /** The number and the name of the entry, for error messages. */
   readonly label: string;
   /** The file name of the URL or of the object; null if both are invalid. */
   readonly filename: string | null;
@@ -59,7 +59,7 @@ export async function readManifest(
   findFile: FindFile,
 ): Promise<readonly ManifestFile[] | undefined> {
   const files: unknown = manifest['files'];
-  // One client unboxes a list of length one.
+  // A client sends a list of length one as its only element.
   const list: readonly unknown[] = Array.isArray(files) ? files : isObject(files) ? [files] : [];
   if (list.length === 0 || !list.every(isObject)) {
     return form.fail('manifest', 'A manifest needs a list of objects, "files".');
@@ -88,7 +88,7 @@ export function checkManifestReaders(
     try {
       checkFile(hintsOf(filename, read ?? null), readerParams, genomeBuild);
     } catch (error) {
-      absorb(form, label, error, new Map([['object_id', 'name']]));
+      addErrorsOf(form, label, error, new Map([['object_id', 'name']]));
     }
   }
 }
@@ -101,14 +101,14 @@ async function readEntry(
 ): Promise<ManifestFile> {
   const entryForm = new Form(entry);
   const name = entryForm.text('name') ?? '';
-  const numbered = `File ${index + 1}`;
-  const named = (text: string): string =>
-    text === '' ? numbered : `${numbered} ${JSON.stringify(text.slice(0, 100))}`;
+  const numberedLabel = `File ${index + 1}`;
+  const namedLabel = (text: string): string =>
+    text === '' ? numberedLabel : `${numberedLabel} ${JSON.stringify(text.slice(0, 100))}`;
   const url = entryForm.text('url') ?? '';
   const objectId = entryForm.raw('object_id') ?? '';
   let filename: string | null = null;
   if (url === '' && objectId === '') {
-    const message = `Each file must have a url or an object_id; ${named(name)} has neither.`;
+    const message = `Each file must have a url or an object_id; ${namedLabel(name)} has neither.`;
     form.fail('manifest', message);
   } else if (url !== '' && objectId !== '') {
     entryForm.fail('url', 'Give only one of url and object_id.');
@@ -122,17 +122,17 @@ async function readEntry(
     else filename = found.filename;
   }
   const otherKeys = readOtherKeys(entryForm);
-  const label = named(name === '' ? (filename ?? '') : name);
+  const label = namedLabel(name === '' ? (filename ?? '') : name);
   try {
     entryForm.done();
   } catch (error) {
-    absorb(form, label, error);
+    addErrorsOf(form, label, error);
   }
   const source = url === '' ? { url: null, object_id: Number(objectId) } : { url, object_id: null };
   return { entry: { ...entry, ...presentKeys(entry, source), ...otherKeys }, label, filename };
 }
 
-/** Of `source`, the normalized `url` and `object_id`, the keys that the entry has. */
+/** The keys of the entry that belong to its source; `source` has the normalized `url` and `object_id`. */
 function presentKeys(entry: JsonObject, source: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(source).filter(([key]) => Object.hasOwn(entry, key)));
 }
@@ -161,15 +161,15 @@ function readOtherKeys(entryForm: Form): JsonObject {
 }
 
 /** Adds the errors of one file to the form, under the key `manifest` and with the label of the file. Other errors are thrown. */
-function absorb(
+function addErrorsOf(
   form: Form,
   label: string,
   error: unknown,
   keys: ReadonlyMap<string, string> = new Map(),
 ): void {
-  const known = error as { code?: unknown; fields?: unknown } | null;
-  if (known?.code !== 'invalid' || !isObject(known.fields)) throw error;
-  for (const [key, value] of Object.entries(known.fields)) {
+  const formError = error as { code?: unknown; fields?: unknown } | null;
+  if (formError?.code !== 'invalid' || !isObject(formError.fields)) throw error;
+  for (const [key, value] of Object.entries(formError.fields)) {
     const messages = Array.isArray(value) ? value.map(String).join(' ') : JSON.stringify(value);
     form.fail('manifest', `${label}, ${keys.get(key) ?? key}: ${messages}`);
   }

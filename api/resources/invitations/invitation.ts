@@ -26,24 +26,24 @@ export const invitationHours = { default: 72, most: 24 * 30 } as const;
 /** What an invitation shows besides its row. */
 export interface InvitationContext extends WithUser {
   readonly origin: string;
-  /** Only when it was just made. */
+  /** The code; null except in the answer that creates the invitation. */
   readonly code: string | null;
 }
 
 function readIds(form: Form, key: string): readonly number[] | undefined {
-  const given = form.raw(key);
-  if (given === undefined) return undefined;
-  const found = (Array.isArray(given) ? given : [given]).map(readId);
+  const rawValue = form.raw(key);
+  if (rawValue === undefined) return undefined;
+  const found = (Array.isArray(rawValue) ? rawValue : [rawValue]).map(readId);
   if (found.every((one) => one !== undefined)) return [...new Set(found)];
   return form.fail(key, 'Must be a list of ids.');
 }
 
 function readPermissions(form: Form, key: string): InvitationRow['vaultPermissions'] | undefined {
   return form.objectList(key)?.map((member) => {
-    const own = new Form(member);
-    const vaultId = own.requiredId('vault_id');
-    const permission: Permission | undefined = own.choice('permission', permissionNames);
-    form.absorbInto(key, own, (name, messages) => `${name}: ${messages}`);
+    const memberForm = new Form(member);
+    const vaultId = memberForm.requiredId('vault_id');
+    const permission: Permission | undefined = memberForm.choice('permission', permissionNames);
+    form.absorbInto(key, memberForm, (name, messages) => `${name}: ${messages}`);
     return { vaultId: vaultId ?? 0, permission: permission ?? 'read' };
   });
 }

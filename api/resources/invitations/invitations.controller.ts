@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { acceptInvitation, invitationSubject } from '../../../engine/catalog/accept-invitation.js';
 import { requireAdministrator, requireUserItself } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import {
   statusOf,
   type InvitationFilter,
@@ -15,7 +15,7 @@ import { Authenticator } from '../../http/authenticator.js';
 import { Form } from '../../http/form.js';
 import { anyOf, omitUndefined, value } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -23,7 +23,7 @@ import { presenterFor } from '../presenter.js';
 import { createdUser } from '../users/user.js';
 import { acceptance, invitation, invitationHours } from './invitation.js';
 
-/** The operations on invitations. */
+/** The HTTP operations on invitations. */
 export const invitationOperations = declareOperations('invitations', 'Invitations', {
   create: {
     method: 'POST',
@@ -40,7 +40,7 @@ export const invitationOperations = declareOperations('invitations', 'Invitation
     query: {
       status: 'open, accepted, revoked or expired.',
       email: 'Exact address, in any case.',
-      ...paging,
+      ...pagingParams,
     },
     answer: { listOf: invitation.schema },
   },
@@ -74,7 +74,7 @@ export class InvitationsController {
   ) {}
 
   @CreateOperation(invitationOperations.create, async (context, caller, id, request) =>
-    view(
+    invitationView(
       context,
       request,
       await requireResource(context.catalog, caller, 'invitation', id, 'read'),
@@ -95,25 +95,28 @@ export class InvitationsController {
     const expiresAt = Date.now() + readHours(form) * 3_600_000;
     await this.#check(caller, form, values);
     form.done();
-    const made = await catalog.transaction(async (tx) => {
+    const createdInvitation = await catalog.transaction(async (tx) => {
       const owner = { userId: user.id, accountId: account.id };
-      const created = await tx.invitations.create({ ...values, ...owner, expiresAt }, signingKey);
-      await audit(tx, {
+      const createdRow = await tx.invitations.create(
+        { ...values, ...owner, expiresAt },
+        signingKey,
+      );
+      await recordAudit(tx, {
         actor: user,
         action: 'invitation.create',
-        subject: invitationSubject(created.row),
+        subject: invitationSubject(createdRow.row),
         details: {
-          role: created.row.role,
-          group_ids: [...created.row.groupIds],
-          vault_permissions: created.row.vaultPermissions.map(({ vaultId, permission }) => ({
+          role: createdRow.row.role,
+          group_ids: [...createdRow.row.groupIds],
+          vault_permissions: createdRow.row.vaultPermissions.map(({ vaultId, permission }) => ({
             vault_id: vaultId,
             permission,
           })),
         },
       });
-      return created;
+      return createdRow;
     });
-    return view(this.context, request, made.row, made.code);
+    return invitationView(this.context, request, createdInvitation.row, createdInvitation.code);
   }
 
   @Operation(invitationOperations.list)
@@ -133,14 +136,14 @@ export class InvitationsController {
     };
     return answerList<InvitationRow>(request, query, {
       rows: (page) => this.context.catalog.invitations.list(filter, page),
-      views: (rows) => Promise.all(rows.map((row) => view(this.context, request, row))),
+      views: (rows) => Promise.all(rows.map((row) => invitationView(this.context, request, row))),
     });
   }
 
   @Operation(invitationOperations.get)
   @Access('read', 'invitation')
   get(@Resource() row: InvitationRow, @Req() request: ApiRequest): Promise<object> {
-    return view(this.context, request, row);
+    return invitationView(this.context, request, row);
   }
 
   @Operation(invitationOperations.revoke)
@@ -159,14 +162,14 @@ export class InvitationsController {
           `The invitation is ${status}; only an open one can be revoked.`,
         );
       await tx.invitations.revoke(id);
-      await audit(tx, {
+      await recordAudit(tx, {
         actor: user,
         action: 'invitation.revoke',
         subject: invitationSubject(row),
       });
       return (await tx.invitations.get(id))!;
     });
-    return view(this.context, request, revoked);
+    return invitationView(this.context, request, revoked);
   }
 
   @Operation(invitationOperations.accept)
@@ -174,7 +177,7 @@ export class InvitationsController {
   async accept(@Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
     const form = new Form(body);
     const code = form.requiredText('code');
-    const given = omitUndefined<{ email: string; firstName: string; lastName: string }>({
+    const givenNames = omitUndefined<{ email: string; firstName: string; lastName: string }>({
       email: form.text('email'),
       firstName: form.text('first_name'),
       lastName: form.text('last_name'),
@@ -182,7 +185,7 @@ export class InvitationsController {
     form.done();
     const { catalog, signingKey } = this.context;
     const { user, account, token } = await catalog
-      .transaction((tx) => acceptInvitation(tx, { ...given, code }, signingKey))
+      .transaction((tx) => acceptInvitation(tx, { ...givenNames, code }, signingKey))
       .catch((error: unknown) => {
         // A wrong code counts as a failing login does (threat A9).
         if (error instanceof AppError && error.fields?.['code'])
@@ -200,8 +203,8 @@ export class InvitationsController {
     { email, groupIds, vaultPermissions }: NewInvitation,
   ): Promise<void> {
     const { catalog } = this.context;
-    const known = email ? await catalog.users.byEmail(email) : undefined;
-    if (known && (known.isActive || known.accountId !== caller.account.id))
+    const existingUser = email ? await catalog.users.byEmail(email) : undefined;
+    if (existingUser && (existingUser.isActive || existingUser.accountId !== caller.account.id))
       form.fail('email', `A user with the email ${email} exists already.`);
     for (const id of groupIds ?? []) {
       const found = await catalog.groups.get(id);
@@ -228,7 +231,7 @@ function readHours(form: Form): number {
   );
 }
 
-async function view(
+async function invitationView(
   context: AppContext,
   request: ApiRequest,
   row: InvitationRow,

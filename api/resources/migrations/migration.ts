@@ -22,7 +22,7 @@ import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
-import { jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.js';
+import { jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
 
 /** What a migration shows besides its row; `dataset` is the target. */
 export interface MigrationContext extends JobContext {
@@ -32,7 +32,7 @@ export interface MigrationContext extends JobContext {
   readonly commits: readonly object[];
 }
 
-const written = { create: 'optional' } as const;
+const writableWhen = { create: 'optional' } as const;
 const { dataset: _, dataset_id: __, ...shared } = jobFields;
 
 /** A migration (contract 12). It has no key `data`, which one client would take for a list of migrations. */
@@ -91,14 +91,14 @@ export const migrationResource = declareResource<
       example: null,
     },
     commit_mode: {
-      ...written,
+      ...writableWhen,
       type: oneOf('append', 'overwrite', 'upsert', 'delete'),
       description:
         'append adds the records to the target, with new _ids; overwrite, upsert and delete change the records of the target that have the _id of one of them, as imports do.',
       example: 'append',
     },
     id_fields: {
-      ...written,
+      ...writableWhen,
       type: readBy(nullable(strings), readIdFields),
       description:
         'With overwrite, upsert and delete: records of the target are found by these fields, instead of by their _id.',
@@ -106,42 +106,42 @@ export const migrationResource = declareResource<
       show: ({ idFields }) => idFields,
     },
     target_fields: {
-      ...written,
+      ...writableWhen,
       type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),
       description:
         'Definitions of fields: other types, to which values are cast, expressions that compute them, titles, entity types and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },
-    include_errors: { ...written, type: boolean, example: true },
+    include_errors: { ...writableWhen, type: boolean, example: true },
     entity_params: {
-      ...written,
+      ...writableWhen,
       type: entityParams.type,
       description: 'Has no effect: fields keep the entity types of the source.',
       example: entityParams.defaults,
       show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
     },
     validation_params: {
-      ...written,
+      ...writableWhen,
       type: validationParams.type,
       example: validationParams.defaults,
       show: (row) => ({ ...validationParams.defaults, ...row.validationParams }),
     },
     annotator_params: {
-      ...written,
+      ...writableWhen,
       type: annotatorParams.type,
       example: annotatorParams.defaults,
       show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
     },
     priority: {
-      ...written,
-      type: priority,
+      ...writableWhen,
+      type: priorityType,
       description: 'A lower number runs first.',
       example: 15,
     },
     // Choice: `parallel: true` of a migration changes nothing: the answer is one migration, which uses all threads in any case.
     parallel: {
-      ...written,
+      ...writableWhen,
       type: boolean,
       lookup: true,
       description: 'Has no effect: a migration uses all threads in any case.',
@@ -149,7 +149,7 @@ export const migrationResource = declareResource<
       show: null,
     },
     dry_run: {
-      ...written,
+      ...writableWhen,
       type: boolean,
       property: 'isDryRun',
       description: 'Reports in metadata.dry_run what would be written, and changes nothing.',

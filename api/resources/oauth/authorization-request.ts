@@ -35,51 +35,61 @@ export async function authorizationRequest(
   query: QueryParams,
   issuer: string,
 ): Promise<AuthorizationRequest | RefusedRequest> {
-  const clientId = single(query, 'client_id');
-  if (clientId === undefined) return shown('client_id is missing, or given more than once.');
+  const clientId = singleParam(query, 'client_id');
+  if (clientId === undefined)
+    return refusedRequest('client_id is missing, or given more than once.');
   const id = /^[1-9]\d*$/.test(clientId) ? readId(clientId) : undefined;
   const application = id === undefined ? undefined : await applications.get(id);
-  if (application === undefined) return shown('No application has this client_id.');
-  const redirectUri = single(query, 'redirect_uri');
-  if (redirectUri === undefined) return shown('redirect_uri is missing, or given more than once.');
+  if (application === undefined) return refusedRequest('No application has this client_id.');
+  const redirectUri = singleParam(query, 'redirect_uri');
+  if (redirectUri === undefined)
+    return refusedRequest('redirect_uri is missing, or given more than once.');
   // Letter for letter, without any normalisation (RFC 9700, section 2.1).
   if (!application.redirectUris.split(' ').includes(redirectUri)) {
-    return shown('The application has not registered this redirect_uri.');
+    return refusedRequest('The application has not registered this redirect_uri.');
   }
-  const state = single(query, 'state');
+  const state = singleParam(query, 'state');
   const refuse = (error: string, reason: string): RefusedRequest => ({
     kind: 'refused',
     message: reason,
     returnTo: responseAddress({ redirectUri, state, issuer }, { error, error_description: reason }),
   });
-  const repeated = Object.keys(query).find((name) => Array.isArray(query[name]));
-  if (repeated !== undefined) {
+  const repeatedName = Object.keys(query).find((name) => Array.isArray(query[name]));
+  if (repeatedName !== undefined) {
     return refuse('invalid_request', 'A parameter is given more than once.');
   }
-  const responseType = single(query, 'response_type');
+  const responseType = singleParam(query, 'response_type');
   if (responseType === undefined) return refuse('invalid_request', 'response_type is missing.');
   if (responseType !== 'code') {
     return refuse('unsupported_response_type', 'The only response_type is code.');
   }
-  const scope = scopeOf(single(query, 'scope')) ?? null;
-  const wanted = single(query, 'scope') === undefined ? application.scopes : scope;
-  if (wanted === null || !isWithin(wanted, application.scopes)) {
+  const scope = scopeOf(singleParam(query, 'scope')) ?? null;
+  const wantedScopes = singleParam(query, 'scope') === undefined ? application.scopes : scope;
+  if (wantedScopes === null || !isWithin(wantedScopes, application.scopes)) {
     return refuse('invalid_scope', `The application may only have ${application.scopes}.`);
   }
-  const codeChallenge = single(query, 'code_challenge') ?? null;
+  const codeChallenge = singleParam(query, 'code_challenge') ?? null;
   if (codeChallenge === null) {
     if (application.clientType === 'public') {
       return refuse('invalid_request', 'code_challenge is missing: a public client uses PKCE.');
     }
-    if (single(query, 'code_challenge_method') !== undefined) {
+    if (singleParam(query, 'code_challenge_method') !== undefined) {
       return refuse('invalid_request', 'code_challenge_method without code_challenge.');
     }
-  } else if (single(query, 'code_challenge_method') !== 'S256') {
+  } else if (singleParam(query, 'code_challenge_method') !== 'S256') {
     return refuse('invalid_request', 'code_challenge_method must be S256.');
   } else if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
     return refuse('invalid_request', 'code_challenge must be base64url of a SHA-256.');
   }
-  return { kind: 'valid', application, redirectUri, scope: wanted, state, issuer, codeChallenge };
+  return {
+    kind: 'valid',
+    application,
+    redirectUri,
+    scope: wantedScopes,
+    state,
+    issuer,
+    codeChallenge,
+  };
 }
 
 /** Scopes separated by spaces (RFC 6749, section 3.3); undefined for unknown ones. `write` includes `read`. */
@@ -106,11 +116,11 @@ export function responseAddress(
 }
 
 /** A parameter that is given once; an empty one counts as missing (RFC 6749, section 3.1). */
-function single(query: QueryParams, name: string): string | undefined {
+function singleParam(query: QueryParams, name: string): string | undefined {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function shown(message: string): RefusedRequest {
+function refusedRequest(message: string): RefusedRequest {
   return { kind: 'refused', message, returnTo: null };
 }

@@ -17,7 +17,7 @@ import { authorizationOperations } from './oauth.operations.js';
 import { consentPage, linkPage, messagePage, sendPage, signInPage, type AuthorizationPage } from './pages.js'; // prettier-ignore
 import { isOwnForm, signIn, signOut, visitorOf, type Visitor } from './visitor.js';
 
-/** One request to the authorization page. */
+/** A request to the authorization page. */
 interface Visit {
   readonly request: ApiRequest;
   readonly reply: ApiReply;
@@ -64,7 +64,7 @@ export class AuthorizationController {
     const { action, ...fields } = body as Readonly<Record<string, unknown>>;
     const act = this.#actions.get(String(action));
     const page = act ? await act(visit, fields) : await this.#pageOf(visit);
-    return typeof page === 'string' ? redirected(reply, page) : sendPage(reply, page);
+    return typeof page === 'string' ? redirectTo(reply, page) : sendPage(reply, page);
   }
 
   @Operation(authorizationOperations.linkPage)
@@ -121,13 +121,17 @@ export class AuthorizationController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<Visit | AuthorizationPage> {
-    const asked = await authorizationRequest(this.context.catalog, query, request.origin);
-    if (asked.kind === 'refused') {
-      const { message, returnTo } = asked;
+    const askedAuthorization = await authorizationRequest(
+      this.context.catalog,
+      query,
+      request.origin,
+    );
+    if (askedAuthorization.kind === 'refused') {
+      const { message, returnTo } = askedAuthorization;
       return messagePage('This request is not valid', message, { status: 400, returnTo });
     }
     const visitor = await visitorOf(this.context, request, reply);
-    return { request, reply, visitor, asked };
+    return { request, reply, visitor, asked: askedAuthorization };
   }
 
   /** The page that a browser gets: to sign in, or to consent. */
@@ -205,7 +209,7 @@ function nameAndAddress(user: UserRow): string {
 }
 
 /** 303, so that a browser never sends the form on (RFC 9700, section 4.12). */
-function redirected(reply: ApiReply, location: string): string {
+function redirectTo(reply: ApiReply, location: string): string {
   reply.code(303).header('Location', location).header('Content-Type', 'text/html; charset=utf-8');
   return '';
 }

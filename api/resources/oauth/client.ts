@@ -74,12 +74,12 @@ function credentialsOf(
   parameters: OauthParameters,
 ): ClientCredentials {
   const inBody = { clientId: parameters.get('client_id'), secret: parameters.get('client_secret') };
-  const encoded = /^basic +(\S+)$/i.exec(authorization?.trim() ?? '')?.[1];
-  if (encoded === undefined) {
+  const encodedCredentials = /^basic +(\S+)$/i.exec(authorization?.trim() ?? '')?.[1];
+  if (encodedCredentials === undefined) {
     if (inBody.clientId === undefined) throw oauthError('invalid_client', 'client_id is missing.');
     return { clientId: inBody.clientId, secret: inBody.secret, isBasic: false };
   }
-  const [id = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  const [id = '', ...rest] = Buffer.from(encodedCredentials, 'base64').toString('utf8').split(':');
   const [clientId, secret] = [formDecoded(id), formDecoded(rest.join(':'))];
   if (inBody.secret !== undefined || (inBody.clientId ?? clientId) !== clientId) {
     const reason = 'The client is authenticated twice; use the header or the body.';

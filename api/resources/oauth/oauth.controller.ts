@@ -41,9 +41,9 @@ const grantTypes = new Map<string, Exchange>([
     'refresh_token',
     async ({ catalog, signingKey }, application, parameters) => {
       const token = requiredParameter(parameters, 'refresh_token');
-      const given = parameters.get('scope');
-      const scope = scopeOf(given);
-      if (given !== undefined && scope === undefined) {
+      const scopeText = parameters.get('scope');
+      const scope = scopeOf(scopeText);
+      if (scopeText !== undefined && scope === undefined) {
         return { error: 'invalid_scope', reason: 'The scopes are read and write.' };
       }
       const exchange = { token, scope };
@@ -95,8 +95,8 @@ export class OauthController {
     const application = await authenticatedClient(this.context, request, reply, parameters);
     const exchange = grantTypes.get(grantType);
     if (exchange === undefined) {
-      const known = [...grantTypes.keys()].join(' and ');
-      throw oauthError('unsupported_grant_type', `The grant types are ${known}.`);
+      const grantTypeNames = [...grantTypes.keys()].join(' and ');
+      throw oauthError('unsupported_grant_type', `The grant types are ${grantTypeNames}.`);
     }
     const issued = await exchange(this.context, application, parameters);
     if ('error' in issued) throw oauthError(issued.error, issued.reason);
@@ -123,10 +123,10 @@ export class OauthController {
     const token = requiredParameter(parameters, 'token');
     const { catalog, signingKey } = this.context;
     await catalog.transaction(async (tx) => {
-      const refreshed = await tx.grants.byRefreshToken(token, signingKey);
+      const refreshedGrant = await tx.grants.byRefreshToken(token, signingKey);
       const grantId = (await tx.tokens.authenticate(token, signingKey))?.grantId ?? null;
       const grant =
-        refreshed?.grant ?? (grantId === null ? undefined : await tx.grants.get(grantId));
+        refreshedGrant?.grant ?? (grantId === null ? undefined : await tx.grants.get(grantId));
       if (grant === undefined) return;
       if (grant.applicationId !== application.id) {
         throw oauthError('invalid_grant', 'The token was issued to another application.');

@@ -21,36 +21,38 @@ class Markup {
 }
 
 /** Puts values into markup; those that are no markup themselves are escaped. */
-function html(parts: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
-  const shown = values.map((value) => (value instanceof Markup ? value.text : escaped(value)));
-  return new Markup(parts.map((part, i) => part + (shown[i] ?? '')).join(''));
+function htmlMarkup(parts: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
+  const escapedValues = values.map((value) =>
+    value instanceof Markup ? value.text : escapeHtml(value),
+  );
+  return new Markup(parts.map((part, i) => part + (escapedValues[i] ?? '')).join(''));
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"'`]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-const nothing = new Markup('');
+const noMarkup = new Markup('');
 
 /** A page of the authorization endpoint. */
 export interface AuthorizationPage {
   readonly title: string;
   readonly body: Markup;
   readonly status?: number;
-  /** Where its forms may lead, besides this server: a source of the content security policy. */
+  /** A host, besides this server, to which forms may lead: a source of the content security policy. */
   readonly formTarget?: string;
 }
 
 /** The hidden value by which a form proves that it comes from a page of this browser. */
 const antiForgery = (token: string): Markup =>
-  html`<input type="hidden" name="csrf_token" value="${token}" />`;
+  htmlMarkup`<input type="hidden" name="csrf_token" value="${token}" />`;
 
 /** The page that asks for email address and password. */
 export function signInPage(csrfToken: string, message?: string): AuthorizationPage {
   return {
     title: 'Sign in',
     status: message === undefined ? 200 : 400,
-    body: html`${message === undefined ? nothing : html`<p class="error">${message}</p>`}
+    body: htmlMarkup`${message === undefined ? noMarkup : htmlMarkup`<p class="error">${message}</p>`}
       <form method="post">
         ${antiForgery(csrfToken)}
         <label>Email address <input name="email" type="email" autocomplete="username" required /></label>
@@ -62,7 +64,7 @@ export function signInPage(csrfToken: string, message?: string): AuthorizationPa
   };
 }
 
-/** What the page of consent tells. */
+/** The contents of the consent page. */
 export interface Consent {
   readonly request: AuthorizationRequest;
   /** The user who registered the application. */
@@ -82,9 +84,9 @@ export function consentPage(
   return {
     title: `Authorize ${application.name}`,
     formTarget: sourceOf(redirectUri),
-    body: html`<p><b>${application.name}</b>, registered by ${owner}, asks to <b>${access}</b> what you,
+    body: htmlMarkup`<p><b>${application.name}</b>, registered by ${owner}, asks to <b>${access}</b> what you,
         <b>${email}</b>, have access to. The answer goes to <code>${redirectUri}</code>.</p>
-      ${application.description === null ? nothing : html`<p>${application.description}</p>`}
+      ${application.description === null ? noMarkup : htmlMarkup`<p>${application.description}</p>`}
       <form method="post">
         ${antiForgery(csrfToken)}
         <button name="action" value="allow">Allow</button>
@@ -99,7 +101,7 @@ export function consentPage(
 export function linkPage(csrfToken: string, email: string): AuthorizationPage {
   return {
     title: 'Sign in',
-    body: html`<form method="post">
+    body: htmlMarkup`<form method="post">
       ${antiForgery(csrfToken)}
       <button name="action" value="sign_in">Sign in as ${email}</button>
     </form>`,
@@ -113,12 +115,12 @@ export function messagePage(
   options: { readonly status?: number; readonly returnTo?: string | null } = {},
 ): AuthorizationPage {
   const { status = 200, returnTo = null } = options;
-  const back = returnTo === null ? nothing : html`<p><a href="${returnTo}" rel="noreferrer">Go back to the application</a>, at <code>${returnTo.split('?')[0] ?? ''}</code></p>`; // prettier-ignore
+  const backLink = returnTo === null ? noMarkup : htmlMarkup`<p><a href="${returnTo}" rel="noreferrer">Go back to the application</a>, at <code>${returnTo.split('?')[0] ?? ''}</code></p>`; // prettier-ignore
   return {
     title,
     status,
-    body: html`<p>${message}</p>
-      ${back}`,
+    body: htmlMarkup`<p>${message}</p>
+      ${backLink}`,
   };
 }
 
@@ -140,8 +142,8 @@ export function sendPage(reply: ApiReply, page: AuthorizationPage): string {
   reply.header('X-Frame-Options', 'DENY');
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(title)}: Strandlake</title><style>${style}</style>
-<h1>${escaped(title)}</h1>
+<title>${escapeHtml(title)}: Strandlake</title><style>${style}</style>
+<h1>${escapeHtml(title)}</h1>
 ${body.text}
 </html>
 `;

@@ -19,11 +19,13 @@ export async function visitorOf(
   request: ApiRequest,
   reply: ApiReply,
 ): Promise<Visitor> {
-  const known = cookieOf(request);
-  const cookie = known ?? randomSecret(40);
-  if (known === undefined) setCookie(request, reply, cookie);
+  const existingCookie = cookieOf(request);
+  const cookie = existingCookie ?? randomSecret(40);
+  if (existingCookie === undefined) setCookie(request, reply, cookie);
   const userId =
-    known === undefined ? undefined : await catalog.signIns.find('session', known, signingKey);
+    existingCookie === undefined
+      ? undefined
+      : await catalog.signIns.find('session', existingCookie, signingKey);
   return {
     cookie,
     principal: userId === undefined ? undefined : await principalOf(catalog, userId),
@@ -33,8 +35,8 @@ export async function visitorOf(
 
 /** Whether a form comes from a page that this browser was given. */
 export function isOwnForm({ csrfToken }: Visitor, body: unknown): boolean {
-  const given = (body as { csrf_token?: unknown } | null)?.csrf_token;
-  return typeof given === 'string' && isSameSecret(given, csrfToken);
+  const givenToken = (body as { csrf_token?: unknown } | null)?.csrf_token;
+  return typeof givenToken === 'string' && isSameSecret(givenToken, csrfToken);
 }
 
 /** Starts a session of the user, under a new cookie, so that nobody can choose it beforehand. */
@@ -54,8 +56,8 @@ export async function signOut(
   request: ApiRequest,
   reply: ApiReply,
 ): Promise<void> {
-  const known = cookieOf(request);
-  if (known !== undefined) await catalog.signIns.end(known, signingKey);
+  const existingCookie = cookieOf(request);
+  if (existingCookie !== undefined) await catalog.signIns.end(existingCookie, signingKey);
   setCookie(request, reply, randomSecret(40));
 }
 
@@ -71,9 +73,9 @@ function nameFor({ origin, pathPrefix }: ApiRequest): string {
 }
 
 function cookieOf(request: ApiRequest): string | undefined {
-  const wanted = nameFor(request);
+  const cookieName = nameFor(request);
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
-  const value = pairs.find(([name]) => name === wanted)?.[1] ?? '';
+  const value = pairs.find(([name]) => name === cookieName)?.[1] ?? '';
   return /^[A-Za-z0-9]{40}$/.test(value) ? value : undefined;
 }
 

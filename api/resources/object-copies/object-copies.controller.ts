@@ -6,7 +6,7 @@ import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
-import { anyOf, ids, omitUndefined } from '../../http/list-query.js';
+import { anyOf, paramIds, omitUndefined } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -64,7 +64,10 @@ export class ObjectCopiesController {
     const presenter = new JobPresenter(this.context, request);
     const filter = {
       userId: caller.user.id,
-      ...omitUndefined({ ids: ids(query, 'id'), statuses: anyOf(query, 'status', taskStatuses) }),
+      ...omitUndefined({
+        ids: paramIds(query, 'id'),
+        statuses: anyOf(query, 'status', taskStatuses),
+      }),
     };
     return answerList<ObjectCopyRow>(request, query, {
       rows: (page) => this.context.catalog.objectCopies.list(filter, page),
@@ -85,10 +88,11 @@ export class ObjectCopiesController {
     key: string,
     level: Permission,
   ): Promise<VaultRow | undefined> {
-    const given = form.raw(key);
-    if (given === undefined || given === null) return form.fail(key, 'This field is required.');
-    const unknown = (): undefined => form.fail(key, `Invalid vault ${shown(given)}.`);
-    const id = readId(given);
+    const rawValue = form.raw(key);
+    if (rawValue === undefined || rawValue === null)
+      return form.fail(key, 'This field is required.');
+    const unknown = (): undefined => form.fail(key, `Invalid vault ${shownValue(rawValue)}.`);
+    const id = readId(rawValue);
     if (id === undefined) return unknown();
     const { catalog } = this.context;
     return requireResource(catalog, caller, 'vault', id, level).catch((error: unknown) => {
@@ -104,19 +108,22 @@ export class ObjectCopiesController {
     vault: VaultRow | undefined,
     types: readonly string[],
   ): Promise<ObjectRow | undefined> {
-    const given = form.raw(key);
-    if (given === undefined || given === null || given === '') return undefined;
-    const id = readId(given);
+    const rawValue = form.raw(key);
+    if (rawValue === undefined || rawValue === null || rawValue === '') return undefined;
+    const id = readId(rawValue);
     const row = id === undefined ? undefined : await this.context.catalog.objects.get(id);
     if (vault === undefined) return undefined;
     if (row?.vaultId !== vault.id)
-      return form.fail(key, `Invalid object ${shown(given)}: it is not in the vault ${vault.id}.`);
+      return form.fail(
+        key,
+        `Invalid object ${shownValue(rawValue)}: it is not in the vault ${vault.id}.`,
+      );
     if (types.includes(row.objectType)) return row;
     const article = types.map((type) => `a ${type}`).join(' or ');
     return form.fail(key, `${row.path} is a ${row.objectType}: it must be ${article}.`);
   }
 }
 
-function shown(given: unknown): string {
+function shownValue(given: unknown): string {
   return JSON.stringify(String(given).slice(0, 50));
 }

@@ -1,5 +1,5 @@
 import type { NewObjectCopy, ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { constant, declareResource } from '../../http/resource.js';
 import { id, jsonObject, nullable, nullableText, oneOf, text } from '../../http/schema.js';
 import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
@@ -67,7 +67,7 @@ export const objectCopy = declareResource<ObjectCopyRow, ObjectCopyContext, Part
   },
 );
 
-/** The operations on copies. */
+/** The HTTP operations on copies. */
 export const objectCopyOperations = declareOperations<'create' | 'list' | 'get'>(
   'objectCopies',
   'Objects',
@@ -87,7 +87,7 @@ export const objectCopyOperations = declareOperations<'create' | 'list' | 'get'>
       query: {
         id: 'One copy.',
         status: 'Status.',
-        ...paging,
+        ...pagingParams,
       },
       answer: { listOf: objectCopy.schema },
     },

@@ -37,11 +37,11 @@ export async function createObject(
   const { fields: definitions = [], capacity, storageClass, ...rest } = values;
   const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
   const template = await namedTemplate(context.catalog, caller, form);
-  const given = withTemplateFields(template, definitions);
-  const stored = given.map((field) =>
+  const givenFields = withTemplateFields(template, definitions);
+  const stored = givenFields.map((field) =>
     isTransient(field) || template?.fields.includes(field) ? storedDefinition(field) : field,
   );
-  const fields = readFieldList(form, stored).filter((_, i) => !isTransient(given[i]!));
+  const fields = readFieldList(form, stored).filter((_, i) => !isTransient(givenFields[i]!));
   if (objectType !== 'dataset' && fields.length > 0) {
     form.fail('fields', 'Only datasets have fields.');
   }
@@ -60,28 +60,31 @@ export async function createObject(
   const owned = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
   if (objectType === 'file') {
     return context.catalog.transaction(async (tx) => {
-      const created = await tx.objects.createFile({ ...owned, mimetype: object.mimetype ?? null });
-      await beginMultipart(tx, created.version, context.limits);
-      return created;
+      const createdFile = await tx.objects.createFile({
+        ...owned,
+        mimetype: object.mimetype ?? null,
+      });
+      await beginMultipart(tx, createdFile.version, context.limits);
+      return createdFile;
     });
   }
   if (objectType !== 'dataset') {
     const mimetype = objectType === 'folder' ? folderType : shortcutType;
-    const created = { ...owned, objectType, mimetype, ...(target && { target }) };
-    return { object: await context.catalog.objects.create(created) };
+    const newObject = { ...owned, objectType, mimetype, ...(target && { target }) };
+    return { object: await context.catalog.objects.create(newObject) };
   }
   const { size: _size, md5: _md5, ...dataset } = owned;
   return context.catalog.transaction(async (tx) => {
-    const created = await tx.datasets.create({
+    const createdDataset = await tx.datasets.create({
       ...dataset,
       description: object.description ?? filename,
       ...(capacity !== undefined && { capacity }),
       storageClass: storageClass ?? vault.defaultStorageClass ?? 'Standard',
     });
     for (const field of fields) {
-      await tx.fields.create({ ...field, datasetId: created.dataset.id });
+      await tx.fields.create({ ...field, datasetId: createdDataset.dataset.id });
     }
-    return created;
+    return createdDataset;
   });
 }
 
@@ -93,7 +96,7 @@ function isTransient(field: JsonObject): boolean {
   return field['is_transient'] === true;
 }
 
-/** A field of a template as a field of a dataset, which has no constants: these belong to imports. */
+/** A template field as a dataset field. Constants are left out, because only imports have them. */
 function storedDefinition(field: JsonObject): JsonObject {
   const { expression } = field;
   return { ...field, is_transient: undefined, expression: typeof expression === 'string' ? expression : null }; // prettier-ignore

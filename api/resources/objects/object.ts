@@ -60,9 +60,9 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly target: object | null;
   /** The metadata of the vault and of the folders that hold it. */
   readonly inheritedMetadata: ObjectRow['metadata'];
-  /** Set in the answer to creating a file or a version of one. */
+  /** The address for the upload, in the answer that creates a file or a version. */
   readonly uploadUrl?: string;
-  /** The same, for a file that is uploaded in parts. */
+  /** The parts of the upload, in the answer that creates a file or a version that is uploaded in parts. */
   readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };
   /** The object is being deleted; it is shown as it was. */
   readonly isDeleted?: boolean;
@@ -85,12 +85,12 @@ export interface ObjectValues {
 }
 
 /** The type of an object's name in a request; a null in an update is no change. */
-export const filename = readBy(text, (form, key) =>
+export const filenameType = readBy(text, (form, key) =>
   form.raw(key) === undefined ? undefined : checkedName(form, key, checkFilename),
 );
 
 /** The type of a parent folder's id in a request: null or blank for the root. */
-export const parent = readBy(nullable(id), (form, key) => {
+export const parentType = readBy(nullable(id), (form, key) => {
   if (form.raw(key) === undefined || form.raw(key) === '') return null;
   return form.id(key, 'The parent must be a folder in the same vault.') ?? null;
 });
@@ -112,7 +112,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
     lookup: 'update',
   },
   filename: {
-    type: filename,
+    type: filenameType,
     description:
       'Without slashes. If the name is taken, `-1`, `-2` … is appended to it, or, in a vault that keeps versions, the file gets another version.',
     example: 'family-17.vcf.gz',
@@ -140,7 +140,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
     show: (_, { vault }) => vault.name,
   },
   parent_object_id: {
-    type: parent,
+    type: parentType,
     property: 'parentId',
     description: 'The folder that holds it; null: the root of the vault.',
     example: 4810,

@@ -12,7 +12,14 @@ import { followShortcuts, targetView } from './shortcut.js';
 import { removeFiles } from './remove-files.js';
 import { fileAnswer, fileFields } from './query-file.js';
 import { Form, readBoolean } from '../../http/form.js';
-import { anyOf, idOrNull, ids, omitUndefined, value, whole } from '../../http/list-query.js';
+import {
+  anyOf,
+  idOrNull,
+  paramIds,
+  omitUndefined,
+  value,
+  wholeNumberParam,
+} from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { objectOperations } from './objects.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -51,8 +58,8 @@ export class ObjectsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const created = await createObject(this.context, caller, form, declared.readCreate(form));
-    return createdView(this.context, request, created);
+    const createdObject = await createObject(this.context, caller, form, declared.readCreate(form));
+    return createdView(this.context, request, createdObject);
   }
 
   @Operation(objectOperations.list)
@@ -63,14 +70,16 @@ export class ObjectsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const { catalog } = this.context;
-    const given = objectFilter(query, caller);
-    const follows = readBoolean(value(query, 'follow_shortcuts')) === true;
-    const filter = follows ? await followShortcuts(catalog, caller, given) : given;
+    const givenFilter = objectFilter(query, caller);
+    const followsShortcuts = readBoolean(value(query, 'follow_shortcuts')) === true;
+    const filter = followsShortcuts
+      ? await followShortcuts(catalog, caller, givenFilter)
+      : givenFilter;
     return answerList<ObjectRow>(request, query, {
       rows: async (page) => {
         const { query: text, ...own } = filter;
-        const searched = await searchedFilter(this.context, caller, 'objects', text);
-        return catalog.objects.list({ ...own, ...searched }, page);
+        const searchFilter = await searchedFilter(this.context, caller, 'objects', text);
+        return catalog.objects.list({ ...own, ...searchFilter }, page);
       },
       views: (rows) => presenterFor(this.context, request).objects(rows),
     });
@@ -189,8 +198,8 @@ async function createdView(
   if (version === undefined) return presenter.object(object);
   const { size, md5, availability, mimetype } = version;
   const announced = { size, md5, availability, mimetype: mimetype ?? object.mimetype };
-  const shown = { ...object, ...announced, documentsCount: null };
-  return presenter.object(shown, await uploadOf(context, version, request));
+  const shownObject = { ...object, ...announced, documentsCount: null };
+  return presenter.object(shownObject, await uploadOf(context, version, request));
 }
 
 /** The version that a repeated request has created, if its content is still expected: versions that are announced alike are as good as each other. */
@@ -211,7 +220,7 @@ async function announcedIn(
   );
 }
 
-/** The address that the bytes of a version are sent to, or those of its parts. */
+/** The upload address of a version, or the addresses of its parts. */
 async function uploadOf(
   context: AppContext,
   version: FileVersionRow,
@@ -231,21 +240,21 @@ function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<ObjectFilter>({
-      ids: ids(query, 'id'),
-      vaultIds: ids(query, 'vault_id'),
+      ids: paramIds(query, 'id'),
+      vaultIds: paramIds(query, 'vault_id'),
       vaultName: value(query, 'vault_name'),
       vaultFullPath: value(query, 'vault_full_path'),
       parentId: idOrNull(query, 'parent_object_id'),
       filename: value(query, 'filename'),
       path: value(query, 'path'),
       fullPath: value(query, 'full_path'),
-      objectTypes: types(query),
-      depth: whole(query, 'depth'),
+      objectTypes: objectTypesParam(query),
+      depth: wholeNumberParam(query, 'depth'),
       query: value(query, 'query', 'q'),
       regex: value(query, 'regex'),
       glob: value(query, 'glob'),
       ancestorId: idOrNull(query, 'ancestor_id'),
-      minDistance: whole(query, 'min_distance'),
+      minDistance: wholeNumberParam(query, 'min_distance'),
       tag: value(query, 'tags', 'tag'),
       storageClass: value(query, 'storage_class'),
       permission: anyOf(query, 'permission', ['read', 'write', 'admin'])?.[0],
@@ -253,7 +262,7 @@ function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
   };
 }
 
-function types(query: QueryParams): ObjectFilter['objectTypes'] {
-  const known = ['file', 'folder', 'dataset', 'shortcut'] as const;
-  return anyOf(query, 'object_type', known) ?? anyOf(query, 'type', known);
+function objectTypesParam(query: QueryParams): ObjectFilter['objectTypes'] {
+  const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
+  return anyOf(query, 'object_type', objectTypes) ?? anyOf(query, 'type', objectTypes);
 }

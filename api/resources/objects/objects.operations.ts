@@ -1,11 +1,11 @@
-import { declareOperations, paging, updating } from '../../http/operation-row.js';
+import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import {
   answerSchema,
   bodySchema,
   boolean,
   id,
   integer,
-  nothing,
+  nullType,
   nullable,
   oneOf,
   reference,
@@ -21,7 +21,7 @@ export const download = answerSchema('Download', 'Where a file can be downloaded
     description: 'A signed address that works without credentials until it expires.',
     example: 'http://localhost:7878/v2/downloads/objects/4811/1?expires=1772530841&signature=q0…',
   },
-  object_id: { type: nothing, example: null },
+  object_id: { type: nullType, example: null },
 });
 
 const fileFields = answerSchema('FileFields', 'The columns of an uploaded file.', {
@@ -78,10 +78,10 @@ const fileAnswer = answerSchema('FileAnswer', 'A page of the records of an uploa
 
 export const objectSchemas = [download, fileFields, fileQuery, fileAnswer];
 
-const one: [string] = ['/v2/objects/:id'];
-const changing = `${updating} \`parent_object_id\` moves an object, \`filename\` renames it.`;
+const onePath: [string] = ['/v2/objects/:id'];
+const changeDescription = `${updateDescription} \`parent_object_id\` moves an object, \`filename\` renames it.`;
 
-/** The operations on files, folders, datasets and shortcuts as objects. */
+/** The HTTP operations on files, folders, datasets and shortcuts as objects. */
 export const objectOperations = declareOperations('objects', 'Objects', {
   create: {
     method: 'POST',
@@ -119,28 +119,28 @@ export const objectOperations = declareOperations('objects', 'Objects', {
       tag: 'The same as tags.',
       storage_class: 'Datasets with this storage class.',
       permission: 'read, write or admin: what the user may do in the vault.',
-      ...paging,
+      ...pagingParams,
     },
     answer: { listOf: object.schema },
   },
-  get: { method: 'GET', paths: one, summary: 'Returns an object.', answer: object.schema },
+  get: { method: 'GET', paths: onePath, summary: 'Returns an object.', answer: object.schema },
   put: {
     method: 'PUT',
-    paths: one,
-    summary: changing,
+    paths: onePath,
+    summary: changeDescription,
     body: object.updateSchema,
     answer: object.schema,
   },
   patch: {
     method: 'PATCH',
-    paths: one,
-    summary: changing,
+    paths: onePath,
+    summary: changeDescription,
     body: object.updateSchema,
     answer: object.schema,
   },
   delete: {
     method: 'DELETE',
-    paths: one,
+    paths: onePath,
     summary: 'Deletes an object with everything below it.',
     answer: object.schema,
   },

@@ -13,7 +13,7 @@ export async function fileAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const started = performance.now();
+  const startedAt = performance.now();
   const format = parseOutput(body);
   return withTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
     const request = parseFileQuery(body, fields, isAllText);
@@ -24,7 +24,7 @@ export async function fileAnswer(
     const explain = page.explain === undefined ? '' : `,"explain":${page.explain}`;
     return new JsonText(
       `{"object_id":${object.id},"results":[${results.join(',')}],"total":${page.total},` +
-        `"offset":${page.offset},"took":${Math.round(performance.now() - started)}${explain}}`,
+        `"offset":${page.offset},"took":${Math.round(performance.now() - startedAt)}${explain}}`,
     );
   });
 }

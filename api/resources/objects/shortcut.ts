@@ -49,23 +49,23 @@ export async function readTarget(
   form: Form,
   objectType: ObjectRow['objectType'],
 ): Promise<ShortcutTarget | undefined> {
-  const given = form.raw('target');
-  const isAbsent = given === undefined || given === '';
+  const rawTarget = form.raw('target');
+  const isAbsent = rawTarget === undefined || rawTarget === '';
   if (objectType !== 'shortcut')
     return isAbsent ? undefined : form.fail('target', 'Only shortcuts have a target.');
   if (isAbsent) return form.fail('target', 'A shortcut needs a target.');
-  if (!isObject(given)) return form.fail('target', 'Must be an object with object_type and id, or url.'); // prettier-ignore
-  const type = targetTypes.find((one) => one === given['object_type']);
+  if (!isObject(rawTarget)) return form.fail('target', 'Must be an object with object_type and id, or url.'); // prettier-ignore
+  const type = targetTypes.find((one) => one === rawTarget['object_type']);
   if (type === undefined)
     return form.fail('target', `object_type must be one of ${targetTypes.join(', ')}.`);
   if (type === 'url') {
-    const url = typeof given['url'] === 'string' ? given['url'].trim() : '';
+    const url = typeof rawTarget['url'] === 'string' ? rawTarget['url'].trim() : '';
     if (isAddress(url)) return { objectType: 'url', url };
     return form.fail('target', 'url must be the address of a page, with https:// or http://.');
   }
-  const target = await readable(tables, caller, type, readId(given['id']));
-  const shown = JSON.stringify(String(given['id']).slice(0, 50));
-  if (target === undefined) return form.fail('target', `Invalid ${type} ${shown}.`);
+  const target = await readableTarget(tables, caller, type, readId(rawTarget['id']));
+  const quotedId = JSON.stringify(String(rawTarget['id']).slice(0, 50));
+  if (target === undefined) return form.fail('target', `Invalid ${type} ${quotedId}.`);
   return { objectType: type, id: target.id };
 }
 
@@ -77,7 +77,7 @@ function isAddress(text: string): boolean {
 }
 
 /** The object or vault with an id, if it has this type and the caller may read it. */
-async function readable(
+async function readableTarget(
   tables: Tables,
   caller: Caller,
   type: Exclude<ShortcutTarget['objectType'], 'url'>,
@@ -101,12 +101,13 @@ export async function targetView(
   target: ShortcutTarget,
 ): Promise<object | null> {
   if (target.objectType === 'url') return targetKeys(target);
-  if ((await readable(tables, caller, target.objectType, target.id)) === undefined) return null;
+  if ((await readableTarget(tables, caller, target.objectType, target.id)) === undefined)
+    return null;
   const kind = target.objectType === 'vault' ? 'vaults' : 'objects';
   return { ...targetKeys(target), url: `${origin}/v2/${kind}/${target.id}` };
 }
 
-/** A way over more shortcuts than these leads in a circle. */
+/** A chain of more shortcuts than this is taken for a cycle. */
 const mostShortcuts = 32;
 
 /**
@@ -122,17 +123,17 @@ export async function followShortcuts(
   const vault = path && (await vaultOf(tables, caller, path));
   if (path === undefined || vault === undefined) return filter;
   let at: { readonly vaultId: number; readonly path: string } = { vaultId: vault.id, path: '' };
-  let left = [...namesOf(path.path)];
-  for (let followed = 0; left.length > 0;) {
-    const [name, ...rest] = left;
+  let namesLeft = [...namesOf(path.path)];
+  for (let followed = 0; namesLeft.length > 0;) {
+    const [name, ...rest] = namesLeft;
     const object = await tables.objects.byPath(at.vaultId, `${at.path}/${name}`);
     if (object === undefined) return filter;
     at = object;
-    left = rest;
+    namesLeft = rest;
     if (object.target === null || object.target.objectType === 'url') continue;
     if (++followed > mostShortcuts) return filter;
     const { objectType, id } = object.target;
-    const target = await readable(tables, caller, objectType, id);
+    const target = await readableTarget(tables, caller, objectType, id);
     if (target === undefined) return filter;
     at = 'objectType' in target ? target : { vaultId: target.id, path: '' };
   }
@@ -148,5 +149,5 @@ async function vaultOf(
   path: FullPath,
 ): Promise<ObjectRow | VaultRow | undefined> {
   const vault = await tables.vaults.byFullPath(path, viewerOf(caller));
-  return vault && readable(tables, caller, 'vault', vault.id);
+  return vault && readableTarget(tables, caller, 'vault', vault.id);
 }

@@ -1,6 +1,6 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { requireUserItself } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import { userSubject } from '../../../engine/catalog/change-user.js';
 import { hashPassword } from '../../../engine/catalog/passwords.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -40,7 +40,7 @@ const passwordBody = bodySchema('PasswordChange', 'A new password of the user.',
 
 export const passwordSchemas = [loginBody, loginAnswer, passwordBody];
 
-/** The operations on passwords. */
+/** The HTTP operations on passwords. */
 export const passwordOperations = declareOperations('passwords', 'Tokens', {
   login: {
     method: 'POST',
@@ -82,7 +82,7 @@ export class PasswordsController {
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
-      // One message for all reasons: it must not tell which users there are.
+      // One message for all reasons, so that it does not tell which users exist.
       const message = 'No user has this email address and password (in this domain).';
       throw new AppError('invalid', message, { non_field_errors: [message] });
     }
@@ -113,7 +113,7 @@ export class PasswordsController {
     await this.context.catalog.transaction(async (tx) => {
       await tx.passwords.set(id, hash);
       const subject = userSubject(caller.user);
-      await audit(tx, { actor: caller.user, action: 'password.set', subject });
+      await recordAudit(tx, { actor: caller.user, action: 'password.set', subject });
     });
     return { detail: 'The password is set.' };
   }

@@ -22,7 +22,7 @@ import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.j
 import { computedConditions } from './computed-conditions.js';
 import { pageTypes, queryPage, requestedData, requirePage, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
 
-/** Whether a query, or an export, computes fields or records of those that it finds. */
+/** Whether a query or an export computes fields, or records from the records that it finds. */
 export function isAnnotated(body: unknown): body is JsonObject {
   if (!isObject(body)) return false;
   const { target_fields: fields, annotator_params: params } = body;
@@ -58,11 +58,14 @@ export async function annotatedPage(
   requirePage({ facets: Object.keys(Object(facets ?? {})).length > 0, explain: String(explain).toLowerCase() === 'true' }, type); // prettier-ignore
   const { found, task, settings, query, source } = await foundRecords(scope, dataset, body);
   const { total, offset, asOf } = found;
-  const of = (page: Uint8Array): TypedPage => ({ page: { body: page, total, offset }, asOf });
+  const typedPage = (page: Uint8Array): TypedPage => ({
+    page: { body: page, total, offset },
+    asOf,
+  });
   const format = pageTypes[type];
   if (format === 'json') {
     const lines = await runExpressions(scope, 'page', { ...task, separator: '\n' });
-    return of(Buffer.from(lines === '' ? '' : `${lines}\n`));
+    return typedPage(Buffer.from(lines === '' ? '' : `${lines}\n`));
   }
   const { targetFields } = rowAnnotation(settings);
   const columns = annotatedColumns(task, targetFields, source, parseQuery(withoutConditions(query), source.fields)); // prettier-ignore
@@ -70,7 +73,9 @@ export async function annotatedPage(
   const { data } = scope.context;
   const file = join(data.fileTables, `page-${randomUUID()}.parquet`);
   try {
-    return of(await runExpressions(scope, 'pageTable', { ...task, format, columns, titles, file }));
+    return typedPage(
+      await runExpressions(scope, 'pageTable', { ...task, format, columns, titles, file }),
+    );
   } finally {
     await removeFile(file).catch(() => undefined); // a start removes what is left
   }
@@ -83,8 +88,8 @@ async function foundRecords(scope: FunctionScope, dataset: DatasetRow, body: Jso
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  const asked = computedQuery(settings, query, fields);
-  const conditions = asked && computedConditions(scope, dataset, asked);
+  const computedQueryAsked = computedQuery(settings, query, fields);
+  const conditions = computedQueryAsked && computedConditions(scope, dataset, computedQueryAsked);
   const { page, run } = conditions ?? { page: query, run: runQuery };
   const found = await queryPage(context, dataset, page, signal, run, body);
   const sourceDataset = String(dataset.id);
@@ -97,12 +102,13 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
   const form = new Form({ target_fields: targets ?? [], annotator_params: params ?? {} });
   const fields = readComputedFields(form, 'target_fields');
   const { pre_annotation_expression: pre, post_annotation_expression: post, ...others } = form.object('annotator_params') ?? {}; // prettier-ignore
-  const own = new Form({ annotator_params: others });
-  const settings = annotatorParams.type.read?.(own, 'annotator_params') as JsonObject | undefined;
+  const paramsForm = new Form({ annotator_params: others });
+  const settings = annotatorParams.type.read?.(paramsForm, 'annotator_params') as
+    JsonObject | undefined;
   const expressions = new Form({ pre, post });
   const preExpression = expressions.text('pre') ?? '';
   const postExpression = expressions.text('post') ?? '';
-  for (const one of [own, expressions])
+  for (const one of [paramsForm, expressions])
     form.absorbInto('annotator_params', one, (name, messages) => `${name}: ${messages}`);
   form.done();
   return {

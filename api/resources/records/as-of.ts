@@ -2,7 +2,7 @@ import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { AsOf } from '../../../engine/catalog/commits.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
-import { show } from '../../../engine/query/request/problem.js';
+import { shownValue } from '../../../engine/query/request/problem.js';
 import type { Store } from '../../../engine/store/store.js';
 import { readId } from '../../http/form.js';
 import { answerSchema, integer, nullable, reference } from '../../http/schema.js';
@@ -65,7 +65,7 @@ export async function resolveAsOf(
     if (micros === undefined)
       throw invalid(
         key,
-        `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${show(value)}.`,
+        `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${shownValue(value)}.`,
       );
     const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
     const version = await store.readableVersion(datasetId, last?.logVersion ?? -1);

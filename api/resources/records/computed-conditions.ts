@@ -19,14 +19,14 @@ export interface ComputedConditions {
   readonly run: typeof runQuery;
 }
 
-/** What a query needs to find, sort or count by the fields that it computes. */
+/** The fields that a query computes, as far as it filters, sorts or counts by them. */
 export function computedConditions(
   scope: FunctionScope,
   dataset: DatasetRow,
   asked: ComputedQuery,
 ): ComputedConditions {
   const run: typeof runQuery = (engine, snapshot, fields, request, options = {}) =>
-    answered({ ...asked, fields }, { scope, dataset, engine, snapshot }, request, options.signal ?? scope.signal); // prettier-ignore
+    answerComputed({ ...asked, fields }, { scope, dataset, engine, snapshot }, request, options.signal ?? scope.signal); // prettier-ignore
   return { page: withoutConditions(asked.query), run };
 }
 
@@ -38,21 +38,21 @@ interface QueriedData {
   readonly snapshot: Snapshot;
 }
 
-async function answered(
+async function answerComputed(
   asked: ComputedQuery,
   data: QueriedData,
   page: QueryRequest,
   signal: AbortSignal,
 ): Promise<QueryAnswer> {
-  const started = performance.now();
+  const startedAt = performance.now();
   for (const parts of await separations(asked)) {
     const answer = await answerOf(asked, parts, data, page, signal);
-    if (answer !== undefined) return { ...answer, took: Math.round(performance.now() - started) };
+    if (answer !== undefined) return { ...answer, took: Math.round(performance.now() - startedAt) };
   }
   throw new AppError('internal', 'no part of the query answers it');
 }
 
-/** Answers the query in these parts; undefined if they cannot answer it. */
+/** Answers the query separated into these parts; undefined if its computed part alone needs all records. */
 async function answerOf(
   asked: ComputedQuery,
   parts: SeparatedQuery,
@@ -70,7 +70,7 @@ async function answerOf(
     if (parsed === undefined) return undefined;
     const { cursor } = page;
     const rows = await runQuery(
-      // Its columns are not those that the next start loads.
+      // Reads of this table do not count for the columns that the next start loads.
       { ...engine, hot: undefined },
       table.snapshot,
       parsed.fields,
@@ -98,7 +98,7 @@ async function answerOf(
       is_cached: wasReady,
     };
     const { stored: early, computed: late } = parts.positions;
-    const conditions = await explained(parts.stored, asked.fields, data, signal);
+    const conditions = await explainComputed(parts.stored, asked.fields, data, signal);
     const first = explanationAt(conditions, early);
     const second = { ...costs, explain: explanationAt(explain, late) };
     return { ...answer, results, explain: JSON.stringify({ ...first, computed: second }) };
@@ -106,7 +106,7 @@ async function answerOf(
 }
 
 /** The explanation of the part that finds the records to compute of. */
-async function explained(
+async function explainComputed(
   stored: JsonObject,
   fields: readonly DatasetField[],
   { engine, snapshot }: QueriedData,

@@ -51,23 +51,23 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): R
 /** The text of a cursor, signed so that clients cannot forge one. */
 export function writeCursor(state: CursorState, key: Uint8Array): string {
   const { after } = state;
-  const encoded = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
-  return signedState(encoded, 'cursor', key);
+  const encodedState = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
+  return signedState(encodedState, 'cursor', key);
 }
 
-/** What the text of a cursor continues; one of another kind is no cursor. */
+/** The kind of a cursor; a cursor of another kind is not accepted. */
 type CursorKind = 'cursor' | 'diff';
 
 /** A state as signed text, without its types. */
 export function signedState(state: object, kind: CursorKind, key: Uint8Array): string {
   const payload = Buffer.from(stringifyJson(state)).toString('base64url');
-  return `${payload}.${signature(payload, kind, key)}`;
+  return `${payload}.${cursorSignature(payload, kind, key)}`;
 }
 
 /** The state that `signedState` was given; undefined for any other text. */
 export function stateOfSigned(text: string, kind: CursorKind, key: Uint8Array): unknown {
   const [payload = '', signed = ''] = text.split('.');
-  const expected = Buffer.from(signature(payload, kind, key));
+  const expected = Buffer.from(cursorSignature(payload, kind, key));
   const found = Buffer.from(signed);
   if (found.length !== expected.length || !timingSafeEqual(found, expected)) return undefined;
   return parseJson(Buffer.from(payload, 'base64url').toString());
@@ -89,7 +89,7 @@ function withSortedKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, withSortedKeys(member)]));
 }
 
-function signature(payload: string, kind: CursorKind, key: Uint8Array): string {
+function cursorSignature(payload: string, kind: CursorKind, key: Uint8Array): string {
   return createHmac('sha256', key).update(`${kind} ${payload}`).digest('base64url');
 }
 

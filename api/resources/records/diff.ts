@@ -9,7 +9,7 @@ import {
 } from '../../../engine/query/plan/difference-page.js';
 import { clientLeft } from '../../../engine/query/plan/limits.js';
 import { pieceRecords } from '../../../engine/query/plan/records.js';
-import { value, whole } from '../../http/list-query.js';
+import { value, wholeNumberParam } from '../../http/list-query.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
 import { ByteStream, JsonText } from '../../http/reply.js';
@@ -50,7 +50,7 @@ const change = objectOf({
   },
 });
 
-/** What differs between two versions of a dataset. */
+/** The differences between two versions of a dataset. */
 export const diffAnswer = answerSchema('Diff', 'A page of what differs between two versions.', {
   from: { type: reference('AsOf'), example: { commit_id: 5109, version: 2 } },
   to: { type: reference('AsOf'), example: { commit_id: 5112, version: 3 } },
@@ -142,14 +142,19 @@ async function comparedVersions(
   dataset: DatasetRow,
   { from, to }: DiffState,
 ): Promise<ComparedVersions> {
-  const earlier = await readableData(context, dataset, from.version);
-  const later = await readableData(context, dataset, to.version);
+  const earlierData = await readableData(context, dataset, from.version);
+  const laterData = await readableData(context, dataset, to.version);
   const difference = await context.store.difference(dataset.id, from.version, to.version);
-  return { from: earlier.snapshot, to: later.snapshot, fields: later.fields, difference };
+  return {
+    from: earlierData.snapshot,
+    to: laterData.snapshot,
+    fields: laterData.fields,
+    difference,
+  };
 }
 
 function readLimit(query: QueryParams): number {
-  const limit = whole(query, 'limit') ?? 100;
+  const limit = wholeNumberParam(query, 'limit') ?? 100;
   if (limit >= 1 && limit <= budgets.pageLimit) return limit;
   throw invalid(
     'limit',
@@ -157,22 +162,26 @@ function readLimit(query: QueryParams): number {
   );
 }
 
-/** The versions that a request names; those of its cursor if it has one. */
+/** The versions that a request names, or those of its cursor. */
 async function stateOf(
   context: AppContext,
   dataset: DatasetRow,
   query: QueryParams,
 ): Promise<DiffState> {
-  const given = [value(query, 'from')?.trim() ?? '', value(query, 'to')?.trim() ?? ''] as const;
+  const givenVersions = [
+    value(query, 'from')?.trim() ?? '',
+    value(query, 'to')?.trim() ?? '',
+  ] as const;
   const cursor = value(query, 'cursor');
   if (cursor !== undefined && cursor !== '*' && cursor.toLowerCase() !== 'true')
-    return stateOfCursor(context, dataset, cursor, given);
+    return stateOfCursor(context, dataset, cursor, givenVersions);
   const to =
-    (await resolveAsOf(context, dataset.id, given[1], 'to')) ?? (await newest(context, dataset));
+    (await resolveAsOf(context, dataset.id, givenVersions[1], 'to')) ??
+    (await newestVersion(context, dataset));
   const from =
-    (await resolveAsOf(context, dataset.id, given[0], 'from')) ??
+    (await resolveAsOf(context, dataset.id, givenVersions[0], 'from')) ??
     (await versionBefore(context, dataset, to));
-  return { datasetId: dataset.id, given, from, to, seen: 0 };
+  return { datasetId: dataset.id, given: givenVersions, from, to, seen: 0 };
 }
 
 function stateOfCursor(
@@ -196,7 +205,10 @@ function stateOfCursor(
 }
 
 /** The newest version, which a merge may have made after its last commit. */
-async function newest({ catalog }: AppContext, { id, logVersion }: DatasetRow): Promise<AsOf> {
+async function newestVersion(
+  { catalog }: AppContext,
+  { id, logVersion }: DatasetRow,
+): Promise<AsOf> {
   const last = await catalog.commits.lastBefore(id, logVersion + 1);
   return { commit_id: last?.id ?? null, version: logVersion };
 }

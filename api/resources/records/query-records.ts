@@ -5,7 +5,7 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { invalid, notFound } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
-  lookup,
+  lookupRecords,
   runFacets,
   runPage,
   runQuery,
@@ -36,7 +36,7 @@ export async function queryAnswer(
   return new JsonText(head + results + tail);
 }
 
-/** The same; a page of many records is made as it is sent. */
+/** As `queryAnswer`, but a page of many records is produced while it is sent. */
 export async function streamedAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -60,7 +60,7 @@ export interface AnswerParts<R> {
   readonly results: R;
   readonly tail: string;
   readonly total: number;
-  /** As in `QueryAnswer`. */
+  /** The offset of the next page, as in `QueryAnswer`. */
   readonly offset: number | null;
   /** The version that the query names. */
   readonly asOf: AsOf | undefined;
@@ -88,7 +88,7 @@ export async function queryPage<R>(
   const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
   return {
     head:
-      `{"dataset":${name},"dataset_id":${dataset.id},${member(asOf)}` +
+      `{"dataset":${name},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},"results":`,
     results: answer.results,
     total: answer.total,
@@ -110,7 +110,7 @@ export async function requestedData(
   return readableData(context, dataset, version);
 }
 
-/** The version that a query asks for, which for a later page of a cursor is that of the first; undefined without `as_of`. */
+/** The version that a query asks for; for a later page of a cursor, the version of the first page; undefined without `as_of`. */
 async function asOfRequested(
   context: AppContext,
   dataset: DatasetRow,
@@ -127,7 +127,7 @@ function givenAsOf(body: unknown): unknown {
 }
 
 /** The member `as_of` of an answer, with the comma after it. */
-function member(asOf: AsOf | undefined): string {
+function asOfMember(asOf: AsOf | undefined): string {
   return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
 
@@ -139,7 +139,7 @@ interface PagePlace {
   readonly asOf: AsOf | undefined;
 }
 
-/** `runQuery` or `streamQuery`. */
+/** The function that answers a query: `runQuery` or `streamQuery`. */
 type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer<R>>;
 
 /**
@@ -195,10 +195,10 @@ export const pageTypes = {
   'text/csv': 'csv',
 } as const;
 
-/** The media types of these pages. */
+/** The media types of the formats that pages may have. */
 export type PageType = keyof typeof pageTypes;
 
-/** A page in one of these formats, and the version that the query's `as_of` names. */
+/** A page in one of the formats, and the version that `as_of` names. */
 export interface TypedPage {
   readonly page: EncodedPage;
   readonly asOf: AsOf | undefined;
@@ -233,7 +233,7 @@ export function requirePage(
     throw invalid('explain', `The explanation is available in the JSON answer only, not in ${type}.`); // prettier-ignore
 }
 
-/** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the `as_of` of the request. */
+/** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the value of `as_of`. */
 export async function lookupAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -241,18 +241,18 @@ export async function lookupAnswer(
   at: string | undefined,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const started = performance.now();
+  const startedAt = performance.now();
   const asOf = await resolveAsOf(context, dataset.id, at);
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
-  const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
+  const wantedIds = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await unlessDeleted(context, dataset, () =>
-    lookup(context.queryEngine, snapshot, fields, wanted, { signal }),
+    lookupRecords(context.queryEngine, snapshot, fields, wantedIds, { signal }),
   );
   const total = (JSON.parse(results) as unknown[]).length; // few: the ids fit into a URL
-  const took = Math.round(performance.now() - started);
+  const elapsedMs = Math.round(performance.now() - startedAt);
   return new JsonText(
-    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${member(asOf)}` +
-      `"took":${took},"total":${total},"offset":null,"results":${results}}`,
+    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
+      `"took":${elapsedMs},"total":${total},"offset":null,"results":${results}}`,
   );
 }
 
@@ -275,7 +275,7 @@ export async function fieldFacets(
   );
   const [counts, total] = answer.facets;
   return new JsonText(
-    `{"facets":${counts!},"total":${total!},${member(asOf)}"took":${answer.took}}`,
+    `{"facets":${counts!},"total":${total!},${asOfMember(asOf)}"took":${answer.took}}`,
   );
 }
 

@@ -3,7 +3,7 @@ import { annotatorParams } from '../imports/import-params.js';
 import { asOfKey, asOfSchema, answeredAsOf } from './as-of.js';
 import { diffAnswer } from './diff.js';
 import {
-  anything,
+  anyType,
   answerSchema,
   bodySchema,
   boolean,
@@ -12,7 +12,7 @@ import {
   jsonObject,
   jsonObjects,
   listOf,
-  nothing,
+  nullType,
   nullable,
   nullableText,
   oneOf,
@@ -71,7 +71,7 @@ const queryKeys: Readonly<Record<string, Property>> = {
   limit: { type: integer, description: '0 to 10,000; 100 when absent.', example: 10 },
   offset: { type: integer, description: 'Number of records to skip; 0 when absent.' },
   cursor: {
-    type: anything,
+    type: anyType,
     description:
       'true for the first page, then the cursor of the previous answer; all pages are of one version of the dataset.',
   },
@@ -92,14 +92,14 @@ const annotationKeys: Readonly<Record<string, Property>> = {
     description:
       'include_errors, data, pre_annotation_expression, post_annotation_expression, and others that imports have.',
   },
-  debug: { type: anything, description: 'Has no effect.' },
+  debug: { type: anyType, description: 'Has no effect.' },
 };
 
 /** Keys of queries that clients send and that have no effect yet; a value that asks for something is an error. */
 const laterKeys: Readonly<Record<string, Property>> = {
   target_fields: { type: jsonObjects, description: 'Not available yet.' },
   annotator_params: { type: annotatorParams.type, description: 'Not available yet.' },
-  debug: { type: anything, description: 'Has no effect.' },
+  debug: { type: anyType, description: 'Has no effect.' },
 };
 
 /** The body of a query of a dataset. */
@@ -115,7 +115,7 @@ export const exportQuery = bodySchema('ExportQuery', 'The query of an export.', 
   ...exportKeys,
   ...laterKeys,
   limit: { type: integer, description: '1 to 1,000,000; all records when absent.' },
-  facets: { type: anything, description: 'Not in exports.' },
+  facets: { type: anyType, description: 'Not in exports.' },
   offset: { type: integer, description: 'Not in exports.' },
   explain: { type: boolean, description: 'Not in exports.' },
   csv_safe: {
@@ -132,7 +132,7 @@ const migrationQueryKeys = bodySchema(
     ...exportKeys,
     ...laterKeys,
     limit: { type: nullable(integer), description: '1 or more; all records when absent.' },
-    facets: { type: anything, description: 'Not in migrations.' },
+    facets: { type: anyType, description: 'Not in migrations.' },
     offset: { type: integer, description: 'Not in migrations.' },
     explain: { type: boolean, description: 'Not in migrations.' },
   },
@@ -194,7 +194,7 @@ export const queryAnswer = answerSchema('QueryAnswer', 'A page of records, and f
 /** Records looked up by id. */
 export const lookup = answerSchema('Lookup', 'Records by id.', {
   ...answerKeys,
-  offset: { type: nothing, example: null },
+  offset: { type: nullType, example: null },
   results: { type: jsonObjects, example: [record] },
 });
 
@@ -297,7 +297,7 @@ const explainedCause = answerSchema(
   { path: 'filters[0]', condition: 'gene = myh7', hint: '…', cause: 'letter_case' },
 );
 
-/** One of several queries; unknown keys in it refuse it alone. */
+/** A query of a batch; an unknown key in it refuses this query alone. */
 export const batchItem = bodySchema('BatchItem', 'A query of the dataset that it names.', {
   dataset: { type: { schema: { type: ['integer', 'string'] } }, description: 'Id or full path.' },
   dataset_id: {

@@ -83,9 +83,9 @@ export class RecordsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const check = (query: unknown, index: number): void => {
-      const ignored = this.keys.checkPart(batchItem, query, request);
-      const named = ignored.map((key) => `queries[${index}].${key}`);
-      reportIgnored(this.context, request, reply, named);
+      const ignoredKeys = this.keys.checkPart(batchItem, query, request);
+      const ignoredPaths = ignoredKeys.map((key) => `queries[${index}].${key}`);
+      reportIgnored(this.context, request, reply, ignoredPaths);
     };
     return batchAnswer(this.context, caller, body, check, abortOnDisconnect(request, reply));
   }

@@ -11,7 +11,7 @@ import {
   queryAnswer,
 } from './record-schemas.js';
 
-/** The operations on the records of datasets. */
+/** The HTTP operations on the records of datasets. */
 export const recordOperations = declareOperations('datasets', 'Datasets', {
   query: {
     method: 'POST',

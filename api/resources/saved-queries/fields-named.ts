@@ -4,15 +4,15 @@ import { isObject } from '../../http/form.js';
 export function fieldsNamed(params: Readonly<Record<string, unknown>>): readonly string[] {
   const names = [
     ...inFilters(params['filters']),
-    ...list(params['ordering']).map((name) => name.replace(/^-/, '')),
-    ...list(params['fields']),
-    ...list(params['exclude_fields']),
+    ...listOrEmpty(params['ordering']).map((name) => name.replace(/^-/, '')),
+    ...listOrEmpty(params['fields']),
+    ...listOrEmpty(params['exclude_fields']),
     ...inFacets(params['facets']),
   ];
   return [...new Set(names)];
 }
 
-function list(value: unknown): readonly string[] {
+function listOrEmpty(value: unknown): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   return items.filter((item): item is string => typeof item === 'string' && item !== '');
 }
@@ -22,21 +22,21 @@ function inFilters(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   const [first] = value as readonly unknown[];
   if (value.length !== 2 || typeof first !== 'string') return value.flatMap(inFilters);
-  const cut = first.lastIndexOf('__');
+  const separatorAt = first.lastIndexOf('__');
   // `FIELD__length__gte` has two parts behind the field.
-  return [cut <= 0 ? first : first.slice(0, cut).replace(/__length$/, '')];
+  return [separatorAt <= 0 ? first : first.slice(0, separatorAt).replace(/__length$/, '')];
 }
 
 /** Names of the fields in the operand of an operator. Filters inside `any` name fields relative to its list. */
 function inOperator(operator: string, operand: unknown): readonly string[] {
   if (operator.toLowerCase() !== 'any' || !isObject(operand)) return inFilters(operand);
   const list = String(operand['path']);
-  const inside = inFilters(operand['filters']).map((name) => `${list}.${name}`);
-  return inside.length === 0 ? [list] : inside;
+  const namesInside = inFilters(operand['filters']).map((name) => `${list}.${name}`);
+  return namesInside.length === 0 ? [list] : namesInside;
 }
 
 function inFacets(value: unknown): readonly string[] {
-  if (!isObject(value)) return list(value);
+  if (!isObject(value)) return listOrEmpty(value);
   return Object.entries(value).flatMap(([name, options]) => [
     name,
     ...(isObject(options) ? inFacets(options['facets']) : []),

@@ -17,7 +17,7 @@ import { datasetByIdOrPath } from '../records/dataset-by-path.js';
 import { fieldsNamed } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 
-/** The operations on saved queries. */
+/** The HTTP operations on saved queries. */
 export const savedQueryOperations = crudOperations('savedQueries', {
   tag: 'Saved queries',
   path: '/v2/saved_queries',
@@ -46,14 +46,14 @@ export const SavedQueriesController = crudController<
   operations: savedQueryOperations,
   declaration: savedQuery,
   table: ({ savedQueries }) => savedQueries,
-  filter,
+  filter: savedQueryFilter,
   list: async (context, caller, query, page) => {
-    const named = value(query, 'dataset', 'dataset_id');
+    const datasetParam = value(query, 'dataset', 'dataset_id');
     const { savedQueries } = context.catalog;
-    if (named === undefined) return savedQueries.list(filter(query, caller), page);
+    if (datasetParam === undefined) return savedQueries.list(savedQueryFilter(query, caller), page);
     // The database does not know which fields a query names; the lists are short.
-    const { rows } = await savedQueries.list(filter(query, caller), wholeList);
-    const fitting = await withFieldsOf(context, caller, rows, named);
+    const { rows } = await savedQueries.list(savedQueryFilter(query, caller), wholeList);
+    const fitting = await withFieldsOf(context, caller, rows, datasetParam);
     return {
       rows: fitting.slice(page.offset, page.offset + page.limit),
       total: fitting.length,
@@ -77,7 +77,7 @@ export const SavedQueriesController = crudController<
   delete: (context, { id }) => context.catalog.savedQueries.delete(id),
 });
 
-function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
+function savedQueryFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     viewer: viewerOf(caller),
@@ -95,14 +95,14 @@ async function namedDataset(
   caller: Caller,
   form: Form,
 ): Promise<DatasetRow | undefined> {
-  const named = form.raw('dataset') ?? form.raw('dataset_id');
-  if (named === undefined || named === '') return undefined;
+  const rawDataset = form.raw('dataset') ?? form.raw('dataset_id');
+  if (rawDataset === undefined || rawDataset === '') return undefined;
   try {
-    return await datasetByIdOrPath(context, caller, named);
+    return await datasetByIdOrPath(context, caller, rawDataset);
   } catch (error) {
     if (!(error instanceof AppError) || !['not-found', 'invalid'].includes(error.code)) throw error;
-    const shown = JSON.stringify(String(named).slice(0, 100));
-    return form.fail('dataset', `Invalid dataset ${shown}.`);
+    const quotedDataset = JSON.stringify(String(rawDataset).slice(0, 100));
+    return form.fail('dataset', `Invalid dataset ${quotedDataset}.`);
   }
 }
 

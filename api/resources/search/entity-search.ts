@@ -80,7 +80,7 @@ async function askOne(
     const terms = Object.values(parseJson(answer.facets ?? '{}') as Readonly<Record<string, [unknown, number][]>>); // prettier-ignore
     return { total: answer.total, subjects: terms.flat().map(([term]) => String(term)) };
   } catch (error) {
-    // Nothing of that entity type is a dataset's own answer: the next entity may be there.
+    // An error about the entity type is this dataset's own answer; the next entity may have a field here.
     if (!signal.aborted && answerTo(error).status === 400) return { total: 0, subjects: [] };
     throw error;
   }

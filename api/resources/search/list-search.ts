@@ -11,8 +11,8 @@ export interface SearchedFilter {
 }
 
 /**
- * Reads the parameter `query` of a list. A query string is searched for, because clients send those of their advanced search to lists
- * as well; a mistake in it is a 400.
+ * Reads the parameter `query` of a list. A query string is searched for, because clients send the query strings of their advanced search to lists
+ * as well; an error in it is answered with 400.
  */
 export async function searchedFilter(
   { catalog }: AppContext,

@@ -4,7 +4,7 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
 import { shownValue } from '../../../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
-import { search, searchTimedOut } from '../../../engine/search/search.js';
+import { searchCatalog, searchTimedOut } from '../../../engine/search/search.js';
 import { askDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
@@ -16,17 +16,22 @@ export async function searchAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
-  const asked = parseSearch(body, await genesForQuery(body));
-  const among =
-    asked.entities.length > 0 ? await withEntities(context, caller, asked, signal) : null;
-  const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);
-  const answer = await search(context.catalog.search, viewerOf(caller), request, { signal });
-  const subjects = [...(among?.values() ?? [])].flat();
+  const askedSearch = parseSearch(body, await genesForQuery(body));
+  const datasetsWithEntities =
+    askedSearch.entities.length > 0
+      ? await withEntities(context, caller, askedSearch, signal)
+      : null;
+  const request =
+    datasetsWithEntities === null
+      ? askedSearch
+      : amongDatasets(askedSearch, [...datasetsWithEntities.keys()]);
+  const answer = await searchCatalog(context.catalog.search, viewerOf(caller), request, { signal });
+  const subjects = [...(datasetsWithEntities?.values() ?? [])].flat();
   return {
     took: answer.took,
     total: answer.total,
     offset: answer.offset,
-    results: answer.documents.map((document) => view(document, request)),
+    results: answer.documents.map((document) => documentView(document, request)),
     ...(answer.facets && { facets: answer.facets }),
     ...(answer.vaults && {
       vaults: answer.vaults.map(({ vault, count }) => ({
@@ -36,9 +41,9 @@ export async function searchAnswer(
         count,
       })),
     }),
-    ...(among !== null &&
-      asked.includeSubjects !== 'none' && {
-        subjects: asked.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
+    ...(datasetsWithEntities !== null &&
+      askedSearch.includeSubjects !== 'none' && {
+        subjects: askedSearch.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
       }),
     subjects_count: subjects.length,
   };
@@ -59,7 +64,7 @@ async function withEntities(
 ): Promise<ReadonlyMap<number, readonly object[]>> {
   const { globalBeacons, search: table } = context.catalog;
   const enabled = await globalBeacons.all();
-  const whole = {
+  const wholeRequest = {
     ...amongDatasets(request, enabled),
     limit: enabled.length,
     offset: 0,
@@ -67,11 +72,11 @@ async function withEntities(
     scores: [],
     facets: null,
   };
-  const { documents } = await search(table, viewerOf(caller), whole, { signal });
+  const { documents } = await searchCatalog(table, viewerOf(caller), wholeRequest, { signal });
   const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
   const timeout = AbortSignal.timeout(budgets.queryMs);
-  const ending = AbortSignal.any([signal, timeout]);
-  const answers = await askDatasets(context, caller, [...paths.keys()], request, ending).catch(
+  const endSignal = AbortSignal.any([signal, timeout]);
+  const answers = await askDatasets(context, caller, [...paths.keys()], request, endSignal).catch(
     (error: unknown) => {
       if (!timeout.aborted || signal.aborted) throw error;
       throw searchTimedOut(budgets.queryMs, error);
@@ -97,12 +102,12 @@ function pathOf(document: SearchDocument): unknown {
 }
 
 /** A document with the fields asked for. */
-function view(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
+function documentView(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
   const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
   const excluded = new Set(excludeFields.map(([name]) => name!));
-  const shown = names.filter((name) => !excluded.has(name));
+  const shownNames = names.filter((name) => !excluded.has(name));
   return Object.fromEntries(
-    shown.map((name) => {
+    shownNames.map((name) => {
       const field = documentFields.get(name)!;
       const value = field.read(document);
       const isSingle = value !== null && typeof value !== 'object';

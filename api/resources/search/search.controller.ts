@@ -11,7 +11,7 @@ import {
 import { searchAnswer } from './search-catalog.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
-  anything,
+  anyType,
   answerSchema,
   bodySchema,
   boolean,
@@ -23,17 +23,17 @@ import {
 } from '../../http/schema.js';
 
 const body = bodySchema('Search', 'A search over vaults and objects.', {
-  query: { type: anything, description: 'A query string.', example: 'cardiomyopathy' },
+  query: { type: anyType, description: 'A query string.', example: 'cardiomyopathy' },
   filters: {
-    type: anything,
+    type: anyType,
     description: 'As in a query of a dataset.',
     example: [['type', 'dataset']],
   },
-  ordering: { type: anything },
-  facets: { type: anything, example: { type: { limit: 5 } } },
-  fields: { type: anything },
-  exclude_fields: { type: anything },
-  entities: { type: anything, description: 'Pairs [entity type, value].' },
+  ordering: { type: anyType },
+  facets: { type: anyType, example: { type: { limit: 5 } } },
+  fields: { type: anyType },
+  exclude_fields: { type: anyType },
+  entities: { type: anyType, description: 'Pairs [entity type, value].' },
   entities_match: {
     type: oneOf('any', 'all'),
     description: 'Whether a dataset must hold all entities or one of them.',

@@ -10,16 +10,20 @@ import { declareOperations } from '../../http/operation-row.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { answerSchema, oneOf, strings } from '../../http/schema.js';
 
-const alive = answerSchema('Liveness', 'Whether the API process runs.', {
+const livenessAnswer = answerSchema('Liveness', 'Whether the API process runs.', {
   status: { type: oneOf('ok'), example: 'ok' },
 });
-const ready = answerSchema('Readiness', 'Whether requests can be answered and tasks run.', {
-  status: { type: oneOf('ready', 'not ready'), example: 'ready' },
-  problems: { type: strings, description: 'What is missing.', example: [] },
-});
+const readinessAnswer = answerSchema(
+  'Readiness',
+  'Whether requests can be answered and tasks run.',
+  {
+    status: { type: oneOf('ready', 'not ready'), example: 'ready' },
+    problems: { type: strings, description: 'What is missing.', example: [] },
+  },
+);
 
-/** The schemas of answers. */
-export const monitoringSchemas = [alive, ready];
+/** The schemas of the answers of these operations. */
+export const monitoringSchemas = [livenessAnswer, readinessAnswer];
 
 /** The operations for those who run the server. */
 export const monitoringOperations = declareOperations('', 'Service', {
@@ -27,14 +31,14 @@ export const monitoringOperations = declareOperations('', 'Service', {
     method: 'GET',
     paths: ['/healthz'],
     summary: 'Answers 200 when the API process runs.',
-    answer: alive,
+    answer: livenessAnswer,
   },
   readyz: {
     method: 'GET',
     paths: ['/readyz'],
     summary:
       'Answers 200 when the catalogue answers, the worker runs and the disk has space, else 503.',
-    answer: ready,
+    answer: readinessAnswer,
   },
   metrics: {
     method: 'GET',
@@ -81,8 +85,8 @@ export class MonitoringController {
   ): Promise<string> {
     const { config, metrics } = this.context;
     const secret = config.metricsToken ?? null;
-    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const isAllowed = secret === null ? isLocal(request) : isSameSecret(given, secret);
+    const givenToken = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    const isAllowed = secret === null ? isLocal(request) : isSameSecret(givenToken, secret);
     if (!isAllowed) throw notFound();
     reply.header('Content-Type', metrics.contentType);
     return metrics.text();

@@ -85,7 +85,7 @@ code,pre{font:14px/1.5 ui-monospace,monospace}
 pre{background:#8882;padding:.7rem;border-radius:6px;overflow:auto}
 `;
 
-/** The page that a browser gets at the root: what the server is, where its description is, and how to get a token. `prefix` is that of all paths. */
+/** The page that a browser gets at the root: what the server is, where its description is, and how to get a token. `prefix` precedes all paths. */
 const startPage = (prefix: string): string => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Strandlake</title><style>${style}</style>

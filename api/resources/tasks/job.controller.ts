@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { viewerOf, type Kinds } from '../../../engine/catalog/access.js';
+import { viewerOf, type AccessRows } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
@@ -10,7 +10,7 @@ import { notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
-import { anyOf, ids, oneId, omitUndefined } from '../../http/list-query.js';
+import { anyOf, paramIds, oneId, omitUndefined } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
 import type { Page } from '../../../engine/catalog/list-page.js';
@@ -26,15 +26,15 @@ import type { JobAction } from './jobs.operations.js';
 /** The kinds of job on a dataset, whose permissions apply to them. */
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
 
-/** What the lists and the answers of a kind of job need. */
+/** The parts that lists and answers of a kind of job need. */
 export interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
   table(tables: Tables): {
-    get(id: number): Promise<Kinds[K] | undefined>;
-    list(filter: JobFilter, page: Page): Promise<Listed<Kinds[K]>>;
+    get(id: number): Promise<AccessRows[K] | undefined>;
+    list(filter: JobFilter, page: Page): Promise<Listed<AccessRows[K]>>;
   };
-  view(presenter: JobPresenter, row: Kinds[K]): Promise<object>;
+  view(presenter: JobPresenter, row: AccessRows[K]): Promise<object>;
 }
 
 /** What distinguishes the controller of one kind of job from another. */
@@ -44,14 +44,14 @@ export interface JobControllerDescription<K extends DatasetJobKind> extends JobL
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
   /** Changes a job by what a request gives besides cancellation. `read` notes mistakes in the form. */
   readonly update?: {
-    /** What the request gives and has no effect, because clients send it back. */
+    /** Returns the keys of the request without effect, which clients send back unchanged. */
     ignored(form: Form): readonly string[];
     read(form: Form): object;
-    write(tables: Tables, id: number, patch: object): Promise<Kinds[K] | undefined>;
+    write(tables: Tables, id: number, patch: object): Promise<AccessRows[K] | undefined>;
   };
 }
 
-/** What a controller of jobs inherits for its own handlers. */
+/** The base class of job controllers, whose context their own handlers use. */
 type JobControllerClass<Row> = new (context: AppContext) => {
   readonly context: AppContext;
   view(row: Row, request: ApiRequest): Promise<object>;
@@ -61,8 +61,8 @@ type JobControllerClass<Row> = new (context: AppContext) => {
 /** The class from which the controller of a kind of job inherits that is only read: the account-wide list, and get. */
 export function jobListController<K extends DatasetJobKind>(
   job: JobListDescription<K>,
-): JobControllerClass<Kinds[K]> {
-  type Row = Kinds[K];
+): JobControllerClass<AccessRows[K]> {
+  type Row = AccessRows[K];
 
   @Controller()
   class JobListController {
@@ -102,11 +102,11 @@ export function jobListController<K extends DatasetJobKind>(
 /** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
 export function jobController<K extends DatasetJobKind>(
   job: JobControllerDescription<K>,
-): JobControllerClass<Kinds[K]> {
-  type Row = Kinds[K];
+): JobControllerClass<AccessRows[K]> {
+  type Row = AccessRows[K];
   const { kind, operations, cancelPermission } = job;
   const changeable = keysOf(operations.patch);
-  const fixed = keysOf(operations.create).filter((key) => !changeable.includes(key));
+  const fixedKeys = keysOf(operations.create).filter((key) => !changeable.includes(key));
 
   @Controller()
   class JobController extends jobListController<K>(job) {
@@ -148,24 +148,24 @@ export function jobController<K extends DatasetJobKind>(
       reportIgnored(this.context, request, reply, job.update?.ignored(form) ?? []);
       if (isCancel) await cancelJob(this.context, row);
       const { catalog } = this.context;
-      const changed =
+      const changedRow =
         job.update && Object.keys(patch).length > 0
           ? await job.update.write(catalog, row.id, patch)
           : await job.table(catalog).get(row.id);
-      if (!changed) throw notFound();
-      return this.view(changed, request);
+      if (!changedRow) throw notFound();
+      return this.view(changedRow, request);
     }
 
     /** Notes a mistake for every key that was given when the job was created, and that a request would change. */
     async #refuseChanges(form: Form, row: Row, request: ApiRequest): Promise<void> {
-      const given = fixed.filter((key) => form.raw(key) !== undefined);
-      if (given.length === 0) return;
-      const shown = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
-      for (const key of given)
+      const givenFixedKeys = fixedKeys.filter((key) => form.raw(key) !== undefined);
+      if (givenFixedKeys.length === 0) return;
+      const shownRow = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
+      for (const key of givenFixedKeys)
         refuseChange(
           form,
           key,
-          shown[key],
+          shownRow[key],
           `The ${key} of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} cannot be changed.`,
         );
     }
@@ -184,11 +184,11 @@ function jobFilter(query: QueryParams, caller: Caller): JobFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<JobFilter>({
-      ids: ids(query, 'id'),
+      ids: paramIds(query, 'id'),
       datasetId: oneId(query, 'dataset_id'),
       vaultId: oneId(query, 'vault_id'),
       statuses: anyOf(query, 'status', taskStatuses),
-      userIds: ids(query, 'user_id') ?? ids(query, 'user'),
+      userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
     }),
   };
 }

@@ -53,7 +53,7 @@ export const cancel = bodySchema('Cancel', 'Cancels the work.', {
 });
 
 /** The priority of a task: a lower number runs first. */
-export const priority = readBy(integer, (form, key) => {
+export const priorityType = readBy(integer, (form, key) => {
   const number = form.integer(key);
   if (number === undefined || Math.abs(number) <= 1_000_000) return number;
   return form.fail(key, 'Must be between -1,000,000 and 1,000,000.');

@@ -1,10 +1,10 @@
 import {
   declareOperations,
-  paging,
+  pagingParams,
   type OperationDeclaration,
   type OperationRow,
 } from '../../http/operation-row.js';
-import { repeating, type NamedSchema } from '../../http/schema.js';
+import { repeatingSchema, type NamedSchema } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
@@ -35,7 +35,7 @@ export const jobFilters = {
   vault_id: 'Vault.',
   user_id: 'The user who started it.',
   user: 'The same as user_id.',
-  ...paging,
+  ...pagingParams,
 };
 
 /** The operations that imports, exports, migrations and commits have in common. */
@@ -47,7 +47,7 @@ function jobOperations<K extends string>(
   more: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;
-  const change = repeating(body, answer);
+  const change = repeatingSchema(body, answer);
   const common: Readonly<Record<JobAction, OperationDeclaration>> = {
     list: {
       method: 'GET',
@@ -60,7 +60,7 @@ function jobOperations<K extends string>(
       method: 'GET',
       paths: datasetPaths(`/${name}`),
       summary: ofDataset ?? `Lists the ${name} of a dataset.`,
-      query: paging,
+      query: pagingParams,
       answer: { listOf: answer },
     },
     get: { method: 'GET', paths: [`${path}/:id`], summary: `Returns ${noun}.`, answer },
@@ -85,7 +85,7 @@ function jobOperations<K extends string>(
 
 const redirect = { redirect: 'false or empty: answer the address as JSON instead of a redirect.' };
 
-/** The operations on imports. */
+/** The HTTP operations on imports. */
 export const importOperations = jobOperations(
   {
     name: 'imports',
@@ -121,7 +121,7 @@ export const importOperations = jobOperations(
   },
 );
 
-/** The operations on exports. */
+/** The HTTP operations on exports. */
 export const exportOperations = jobOperations(
   {
     name: 'exports',
@@ -162,7 +162,7 @@ export const exportOperations = jobOperations(
   },
 );
 
-/** The operations on migrations. */
+/** The HTTP operations on migrations. */
 export const migrationOperations = jobOperations(
   {
     name: 'migrations',
@@ -200,7 +200,7 @@ export const migrationOperations = jobOperations(
 
 const rollbackQuery = { mode: 'records or strict; records unless given.' };
 
-/** The operations on commits. */
+/** The HTTP operations on commits. */
 export const commitOperations = jobOperations(
   {
     name: 'commits',
@@ -249,7 +249,7 @@ export const commitOperations = jobOperations(
 
 const oneTask: [string] = ['/v2/tasks/:id'];
 
-/** The operations on tasks. */
+/** The HTTP operations on tasks. */
 export const taskOperations = declareOperations('tasks', 'Tasks', {
   list: {
     method: 'GET',
@@ -267,7 +267,7 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
       user_id: 'The user who started it.',
       user: 'The same as user_id.',
       ordering: 'created_at, updated_at, priority or status; `-` in front for descending.',
-      ...paging,
+      ...pagingParams,
     },
     answer: { listOf: task.schema },
   },
@@ -282,14 +282,14 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
     method: 'PUT',
     paths: oneTask,
     summary: 'Cancels a task.',
-    body: repeating(cancel, task.schema),
+    body: repeatingSchema(cancel, task.schema),
     answer: task.schema,
   },
   patch: {
     method: 'PATCH',
     paths: oneTask,
     summary: 'Cancels a task.',
-    body: repeating(cancel, task.schema),
+    body: repeatingSchema(cancel, task.schema),
     answer: task.schema,
   },
 });

@@ -8,7 +8,14 @@ import { isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
 import { taskTypes } from './task.js';
-import { anyOf, ids, oneId, omitUndefined, value, values } from '../../http/list-query.js';
+import {
+  anyOf,
+  paramIds,
+  oneId,
+  omitUndefined,
+  value,
+  paramValues,
+} from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { taskOperations } from './jobs.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -69,24 +76,26 @@ function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<TaskFilter>({
-      ids: ids(query, 'id'),
+      ids: paramIds(query, 'id'),
       statuses: anyOf(query, 'status', taskStatuses),
-      kinds: kinds(query),
-      classes: classes(query, caller),
+      kinds: kindsParam(query),
+      classes: classesParam(query, caller),
       targetObjectId: oneId(query, 'target_object_id'),
       sourceObjectId: oneId(query, 'source_object_id'),
       parentId: oneId(query, 'parent_task_id'),
-      userIds: ids(query, 'user_id') ?? ids(query, 'user'),
-      ordering: ordering(query),
+      userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
+      ordering: orderingParam(query),
     }),
   };
 }
 
 /** A type that nothing has finds nothing. */
-function kinds(query: QueryParams): readonly string[] | undefined {
-  const wanted = values(query, 'task_type').flatMap((text) => text.split(','));
-  if (wanted.length === 0) return undefined;
-  return [...taskTypes].filter(([, { type }]) => wanted.includes(type)).map(([kind]) => kind);
+function kindsParam(query: QueryParams): readonly string[] | undefined {
+  const requestedTypes = paramValues(query, 'task_type').flatMap((text) => text.split(','));
+  if (requestedTypes.length === 0) return undefined;
+  return [...taskTypes]
+    .filter(([, { type }]) => requestedTypes.includes(type))
+    .map(([kind]) => kind);
 }
 
 /**
@@ -94,9 +103,11 @@ function kinds(query: QueryParams): readonly string[] | undefined {
  * `background`. They are in no list unless an administrator of the account asks for `class=background`; for members they do
  * not exist.
  */
-function classes(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
-  const wanted = anyOf(query, 'class', taskClasses);
-  return caller.user.role === 'member' ? wanted?.filter((one) => one !== 'background') : wanted;
+function classesParam(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
+  const wantedClasses = anyOf(query, 'class', taskClasses);
+  return caller.user.role === 'member'
+    ? wantedClasses?.filter((one) => one !== 'background')
+    : wantedClasses;
 }
 
 const orderings = new Map<string, TaskOrdering>([
@@ -107,12 +118,12 @@ const orderings = new Map<string, TaskOrdering>([
   ['status', 'status'],
 ]);
 
-function ordering(query: QueryParams): TaskFilter['ordering'] {
+function orderingParam(query: QueryParams): TaskFilter['ordering'] {
   const text = value(query, 'ordering');
   if (text === undefined) return undefined;
   const isDescending = text.startsWith('-');
-  const by = orderings.get(isDescending ? text.slice(1) : text);
-  if (by !== undefined) return { by, isDescending };
+  const orderBy = orderings.get(isDescending ? text.slice(1) : text);
+  if (orderBy !== undefined) return { by: orderBy, isDescending };
   throw invalid(
     'ordering',
     `Use one of ${[...orderings.keys()].join(', ')}, with - in front for descending.`,

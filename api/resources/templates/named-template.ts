@@ -1,5 +1,5 @@
 import type { Tables } from '../../../engine/catalog/catalog.js';
-import { require as requireAccess } from '../../../engine/catalog/access.js';
+import { requirePermission as requireAccess } from '../../../engine/catalog/access.js';
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -34,7 +34,7 @@ export async function namedTemplate(
   }
 }
 
-/** The fields of a template that a request does not define itself, followed by those of the request. */
+/** The fields of the template that the request does not define, followed by the fields of the request. */
 export function withTemplateFields(
   template: TemplateRow | undefined,
   given: readonly JsonObject[],

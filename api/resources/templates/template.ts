@@ -31,16 +31,16 @@ export interface TemplateContext extends WithUser {
   readonly origin: string;
 }
 
-const written = { create: 'optional', update: true } as const;
+const writableWhen = { create: 'optional', update: true } as const;
 
 /** The fields of a template: a list, an object by name, or a single field. */
 function readFields(form: Form, key: string): readonly JsonObject[] | undefined {
-  const given = form.raw(key);
-  if (given === undefined || given === null) return undefined;
-  const isSingle = isObject(given) && typeof given['name'] === 'string';
-  const own = new Form({ [key]: isSingle ? [given] : given });
-  const fields = readImportFields(own, key);
-  form.absorbInto(key, own, (_name, messages) => messages);
+  const rawValue = form.raw(key);
+  if (rawValue === undefined || rawValue === null) return undefined;
+  const isSingle = isObject(rawValue) && typeof rawValue['name'] === 'string';
+  const fieldsForm = new Form({ [key]: isSingle ? [rawValue] : rawValue });
+  const fields = readImportFields(fieldsForm, key);
+  form.absorbInto(key, fieldsForm, (_name, messages) => messages);
   return fields;
 }
 
@@ -50,8 +50,8 @@ function readVersion(form: Form, key: string): string | undefined {
   return form.fail(key, `${JSON.stringify(version.slice(0, 200))} has spaces; write it without.`);
 }
 
-function params(type: ValueType, description: string) {
-  return { ...written, type, description, example: {}, initial: {} };
+function paramField(type: ValueType, description: string) {
+  return { ...writableWhen, type, description, example: {}, initial: {} };
 }
 
 /** A template (contract 13). */
@@ -73,20 +73,20 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     name: { type: filledText, example: 'Somatic variants', create: 'required', update: true },
     description: { ...descriptionField, initial: null },
     version: {
-      ...written,
+      ...writableWhen,
       type: readBy(text, readVersion),
       description: 'Without spaces.',
       example: '1.0.0',
       initial: '',
     },
     template_type: {
-      ...written,
+      ...writableWhen,
       type: oneOf('dataset', 'recipe', 'search'),
       example: 'dataset',
       initial: 'dataset',
     },
     is_public: {
-      ...written,
+      ...writableWhen,
       type: boolean,
       description: 'Whether users of every account may read it.',
       example: false,
@@ -94,17 +94,17 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     },
     tags: { ...tagsField, initial: [] },
     fields: {
-      ...written,
+      ...writableWhen,
       type: readBy(listOf(reference('TargetFieldCreate')), readFields),
       description: 'Definitions of fields, as target_fields of an import.',
       example: [],
       initial: [],
       show: ({ fields }) => fields.map(targetFieldView),
     },
-    entity_params: params(entityParams.type, 'As of an import.'),
-    reader_params: params(jsonObject, 'As of an import.'),
-    validation_params: params(validationParams.type, 'As of an import.'),
-    annotator_params: params(annotatorParams.type, 'As of an import.'),
+    entity_params: paramField(entityParams.type, 'As of an import.'),
+    reader_params: paramField(jsonObject, 'As of an import.'),
+    validation_params: paramField(validationParams.type, 'As of an import.'),
+    annotator_params: paramField(annotatorParams.type, 'As of an import.'),
     account_id: {
       type: nullable(id),
       description:

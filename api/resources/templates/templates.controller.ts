@@ -2,14 +2,14 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { crudController } from '../../http/crud.js';
 import { readBoolean, type Form } from '../../http/form.js';
-import { omitUndefined, value, values } from '../../http/list-query.js';
+import { omitUndefined, value, paramValues } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
 import { template, type TemplateContext } from './template.js';
 
-/** The operations on templates. */
+/** The HTTP operations on templates. */
 export const templateOperations = crudOperations('templates', {
   tag: 'Templates',
   path: '/v2/dataset_templates',
@@ -34,7 +34,7 @@ export const TemplatesController = crudController<'template', TemplateContext, S
     operations: templateOperations,
     declaration: template,
     table: ({ templates }) => templates,
-    filter,
+    filter: templateFilter,
     contexts: (context, request, rows) => {
       const presenter = presenterFor(context, request);
       return Promise.all(
@@ -53,16 +53,16 @@ export const TemplatesController = crudController<'template', TemplateContext, S
 /** Whether `account_id` shares the template with the account; undefined if the request does not say. */
 function sharedBy(form: Form, { account }: Caller): boolean | undefined {
   if (!form.has('account_id')) return undefined;
-  const given = form.raw('account_id') ?? '';
-  if (given === '') return false;
-  if (Number(given) !== account.id)
+  const rawAccountId = form.raw('account_id') ?? '';
+  if (rawAccountId === '') return false;
+  if (Number(rawAccountId) !== account.id)
     form.fail('account_id', 'Must be null, for a private template, or the id of your account.');
   return true;
 }
 
-function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
+function templateFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isPublic = value(query, 'is_public');
-  const tags = values(query, 'tags');
+  const tags = paramValues(query, 'tags');
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({

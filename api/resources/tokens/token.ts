@@ -15,15 +15,15 @@ export type CreatedToken = TokenRow & { readonly secret: string };
 
 /** Reads a time in the future; null for none. */
 function readExpiry(form: Form, key: string): number | null | undefined {
-  const given = form.text(key);
-  if (given === undefined) return null;
-  const isTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(given); // prettier-ignore
-  const millis = isTime ? Date.parse(given) : Number.NaN;
+  const givenText = form.text(key);
+  if (givenText === undefined) return null;
+  const isTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(givenText); // prettier-ignore
+  const millis = isTime ? Date.parse(givenText) : Number.NaN;
   if (millis > Date.now()) return millis;
-  const shown = JSON.stringify(given.slice(0, 100));
+  const quotedText = JSON.stringify(givenText.slice(0, 100));
   return form.fail(
     key,
-    `${shown} is not a time in the future; write it as 2030-01-31T12:00:00Z, or give null for a token that does not expire.`,
+    `${quotedText} is not a time in the future; write it as 2030-01-31T12:00:00Z, or give null for a token that does not expire.`,
   );
 }
 

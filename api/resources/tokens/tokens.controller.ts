@@ -1,5 +1,5 @@
 import { requireUserItself } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import { tokenSubject, type NewToken, type TokenFilter } from '../../../engine/catalog/tokens.js';
 import { crudController } from '../../http/crud.js';
 import { omitUndefined, value } from '../../http/list-query.js';
@@ -8,7 +8,7 @@ import { timestamp } from '../../http/schema.js';
 import { refuseChange } from '../unchangeable.js';
 import { token, type CreatedToken, type TokenContext } from './token.js';
 
-/** The operations on tokens. */
+/** The HTTP operations on tokens. */
 export const tokenOperations = crudOperations('tokens', {
   tag: 'Tokens',
   path: '/v2/tokens',
@@ -45,12 +45,12 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
   create: async ({ catalog, signingKey }, { caller, form, values }): Promise<CreatedToken> => {
     form.done();
     requireUserItself(caller);
-    const wanted = { ...(values as NewToken), userId: caller.user.id };
+    const newToken = { ...(values as NewToken), userId: caller.user.id };
     return catalog.transaction(async (tx) => {
-      const { row, secret } = await tx.tokens.create(wanted, signingKey);
+      const { row, secret } = await tx.tokens.create(newToken, signingKey);
       const subject = tokenSubject(row, caller.account.id);
       const details = { kind: row.kind, scope: row.scope };
-      await audit(tx, { actor: caller.user, action: 'token.create', subject, details });
+      await recordAudit(tx, { actor: caller.user, action: 'token.create', subject, details });
       return { ...row, secret };
     });
   },
@@ -65,6 +65,6 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
     catalog.transaction(async (tx) => {
       await tx.tokens.revoke(row.id);
       const subject = tokenSubject(row, account.id);
-      await audit(tx, { actor: user, action: 'token.revoke', subject });
+      await recordAudit(tx, { actor: user, action: 'token.revoke', subject });
     }),
 });

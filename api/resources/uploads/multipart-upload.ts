@@ -33,7 +33,7 @@ export async function beginMultipart(
   });
 }
 
-/** A part of a file, in the form of answers; numbers count from 1, and `end_byte` is that of its last byte. */
+/** A part of a file, as answers show it; part numbers count from 1, and `end_byte` is the position of the last byte. */
 export interface PresignedPart {
   readonly part_number: number;
   readonly start_byte: number;
@@ -111,7 +111,7 @@ export async function receivePart(
   return receiveBody(context, id, body, announced, contentMd5, (scratchPath, { md5 }) =>
     withDatasetLock(id, async () => {
       const folder = data.partsOf(upload);
-      const others = await storedParts(context, upload, number);
+      const otherParts = await storedParts(context, upload, number);
       await catalog.transaction(async (tx) => {
         openUpload(await tx.multipartUploads.get(id, revision)); // it may have ended meanwhile
         await makeFolder(folder);
@@ -120,7 +120,7 @@ export async function receivePart(
         await tx.multipartUploads.touch(upload);
       });
       crashpoint('part.stored');
-      for (const other of others.filter((one) => one !== md5))
+      for (const other of otherParts.filter((one) => one !== md5))
         await removeQuietly(data.part(upload, number, other));
     }),
   );
@@ -144,7 +144,7 @@ function openUpload(upload: MultipartUploadRow | undefined): MultipartUploadRow 
 /** A part that a client names to complete an upload. */
 export interface UploadedPart {
   readonly number: number;
-  /** MD5 in hex. */
+  /** The MD5 of the part in hexadecimal. */
   readonly etag: string;
 }
 
@@ -167,13 +167,13 @@ export async function completeMultipart(
     const names = await checkedParts(context, upload, parts);
     const scratchPath = uploadScratch(context, id);
     try {
-      const written = await writeStream(scratchPath, joined(names));
-      if (written.bytes !== upload.bytes)
-        throw new AppError('invalid', `The parts have ${written.bytes} bytes, but the file was announced with ${upload.bytes}.`); // prettier-ignore
-      if (version.md5 !== null && version.md5 !== written.md5)
-        throw new AppError('invalid', `The file's md5 is ${written.md5}, but ${version.md5} was announced: send the parts that differ again.`); // prettier-ignore
+      const writtenFile = await writeStream(scratchPath, joinFiles(names));
+      if (writtenFile.bytes !== upload.bytes)
+        throw new AppError('invalid', `The parts have ${writtenFile.bytes} bytes, but the file was announced with ${upload.bytes}.`); // prettier-ignore
+      if (version.md5 !== null && version.md5 !== writtenFile.md5)
+        throw new AppError('invalid', `The file's md5 is ${writtenFile.md5}, but ${version.md5} was announced: send the parts that differ again.`); // prettier-ignore
       crashpoint('multipart.joined');
-      await publishUpload(context, { id, revision, userId }, scratchPath, written, (tx) =>
+      await publishUpload(context, { id, revision, userId }, scratchPath, writtenFile, (tx) =>
         tx.multipartUploads.complete(upload),
       );
     } catch (error) {
@@ -194,30 +194,33 @@ async function checkedParts(
   upload: MultipartUploadRow,
   parts: readonly UploadedPart[],
 ): Promise<readonly string[]> {
-  const given = new Map(parts.map(({ number, etag }) => [number, etag]));
+  const givenEtags = new Map(parts.map(({ number, etag }) => [number, etag]));
   const count = partCount(upload);
   const unknown = parts.find(({ number }) => number < 1 || number > count);
   if (unknown !== undefined)
     throw invalid('parts', `The file has no part ${unknown.number}; its parts are 1 to ${count}.`);
-  if (given.size < parts.length) throw invalid('parts', 'A part is named twice.');
+  if (givenEtags.size < parts.length) throw invalid('parts', 'A part is named twice.');
   const stored = new Set((await list(context.data.partsOf(upload))).map(({ name }) => name));
   const numbers = Array.from({ length: count }, (_, i) => i + 1);
-  const missing = numbers.filter((number) => !given.has(number));
+  const missing = numbers.filter((number) => !givenEtags.has(number));
   if (missing.length > 0)
-    throw invalid('parts', `The file has ${count} parts; name these, too: ${shown(missing)}.`);
-  const wrong = numbers.filter((number) => !stored.has(`${number}-${given.get(number)}`));
+    throw invalid(
+      'parts',
+      `The file has ${count} parts; name these, too: ${listNumbers(missing)}.`,
+    );
+  const wrong = numbers.filter((number) => !stored.has(`${number}-${givenEtags.get(number)}`));
   if (wrong.length > 0)
-    throw invalid('parts', `These parts have not arrived with the etag given; send them again: ${shown(wrong)}.`); // prettier-ignore
-  return numbers.map((number) => context.data.part(upload, number, given.get(number)!));
+    throw invalid('parts', `These parts have not arrived with the etag given; send them again: ${listNumbers(wrong)}.`); // prettier-ignore
+  return numbers.map((number) => context.data.part(upload, number, givenEtags.get(number)!));
 }
 
-function shown(numbers: readonly number[]): string {
-  const more = numbers.length > 20 ? ` and ${numbers.length - 20} more` : '';
-  return numbers.slice(0, 20).join(', ') + more;
+function listNumbers(numbers: readonly number[]): string {
+  const moreText = numbers.length > 20 ? ` and ${numbers.length - 20} more` : '';
+  return numbers.slice(0, 20).join(', ') + moreText;
 }
 
 /** The bytes of files, one after another. */
-async function* joined(paths: readonly string[]): AsyncGenerator<Uint8Array> {
+async function* joinFiles(paths: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const path of paths) {
     const file = await openFile(path);
     try {
@@ -231,14 +234,14 @@ async function* joined(paths: readonly string[]): AsyncGenerator<Uint8Array> {
 /** Ends the upload in parts of a file that was begun last, and removes its parts; the version stays without content. Throws a 400 if there is none to end. */
 export async function abortMultipart(context: AppContext, id: number): Promise<void> {
   await withDatasetLock(id, async () => {
-    const ended = await context.catalog.transaction(async (tx) => {
+    const endedUpload = await context.catalog.transaction(async (tx) => {
       const upload = await tx.multipartUploads.open(id);
       if (upload === undefined)
         throw new AppError('invalid', 'The object has no upload in parts that could be aborted.');
       await tx.multipartUploads.delete(upload);
       return upload;
     });
-    await removeParts(context, ended);
+    await removeParts(context, endedUpload);
   });
 }
 

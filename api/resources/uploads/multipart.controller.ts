@@ -55,7 +55,7 @@ const completion = bodySchema('MultipartComplete', 'Completes an upload in parts
     required: true,
   },
 });
-const completed = answerSchema('MultipartCompleted', 'That an upload in parts is complete.', {
+const completedAnswer = answerSchema('MultipartCompleted', 'That an upload in parts is complete.', {
   message: { type: text, example: 'The file is complete.' },
   object_id: { type: integer, example: 4811 },
 });
@@ -65,7 +65,7 @@ const refresh = bodySchema('PresignedUrlsCreate', 'Asks for new addresses of par
   total_size: { type: integer, description: 'The size of the file.', example: 7_000_000_000 },
   part_numbers: { type: integers, description: 'All parts when absent.', example: [1] },
 });
-const refreshed = answerSchema('PresignedUrls', 'Addresses of the parts of a file.', {
+const refreshedAnswer = answerSchema('PresignedUrls', 'Addresses of the parts of a file.', {
   presigned_urls: {
     type: jsonObjects,
     description: '`etag` is the MD5 of a part that has arrived, else null.',
@@ -74,7 +74,7 @@ const refreshed = answerSchema('PresignedUrls', 'Addresses of the parts of a fil
 });
 
 /** The schemas of bodies and answers. */
-export const multipartSchemas = [completion, completed, refresh, refreshed];
+export const multipartSchemas = [completion, completedAnswer, refresh, refreshedAnswer];
 
 /** Uploads in parts. */
 export const multipartOperations = declareOperations('multipart', 'Objects', {
@@ -83,14 +83,14 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
     paths: ['/v2/presigned_urls'],
     summary: 'Returns new addresses for the parts of a file, and tells which have arrived.',
     body: refresh,
-    answer: refreshed,
+    answer: refreshedAnswer,
   },
   complete: {
     method: 'POST',
     paths: ['/v2/complete_multi_part'],
     summary: 'Joins the parts of a file. Answers when the file is available.',
     body: completion,
-    answer: completed,
+    answer: completedAnswer,
   },
   abort: {
     method: 'DELETE',
@@ -157,10 +157,10 @@ export class MultipartController {
 
   /** The upload that a form names by its id, and perhaps by its key as well. */
   async #uploadNamed(form: Form, keyName: string, caller: Caller): Promise<MultipartUploadRow> {
-    const named = form.requiredText('upload_id');
+    const givenUploadId = form.requiredText('upload_id');
     const key = form.text(keyName);
     form.done();
-    const upload = await this.context.catalog.multipartUploads.byUploadId(named);
+    const upload = await this.context.catalog.multipartUploads.byUploadId(givenUploadId);
     if (upload === undefined) throw notFound();
     await requireResource(this.context.catalog, caller, 'object', upload.id, 'write');
     if (key !== undefined && readId(key) !== upload.id)
@@ -190,8 +190,8 @@ function readParts(form: Form): readonly UploadedPart[] {
   if (form.raw('parts') === undefined) form.fail('parts', 'This field is required.');
   return (form.objectList('parts') ?? []).map((part, i): UploadedPart => {
     const number = isObject(part) ? readId(part['part_number']) : undefined;
-    const given = part['etag'];
-    const etag = typeof given === 'string' ? given.replaceAll('"', '').toLowerCase() : '';
+    const rawEtag = part['etag'];
+    const etag = typeof rawEtag === 'string' ? rawEtag.replaceAll('"', '').toLowerCase() : '';
     if (number === undefined) form.fail('parts', `parts[${i}] needs a part_number of 1 or more.`);
     if (!/^[0-9a-f]{32}$/.test(etag))
       form.fail('parts', `parts[${i}] needs the etag of the part, 32 hex digits.`);
@@ -200,8 +200,8 @@ function readParts(form: Form): readonly UploadedPart[] {
 }
 
 function readNumbers(form: Form): readonly number[] | undefined {
-  const given = form.textList('part_numbers');
-  return given?.map((text) => {
+  const numberTexts = form.textList('part_numbers');
+  return numberTexts?.map((text) => {
     const number = readId(text);
     if (number === undefined) form.fail('part_numbers', `${JSON.stringify(text.slice(0, 50))} is not the number of a part.`); // prettier-ignore
     return number ?? 0;

@@ -55,14 +55,14 @@ export async function receiveBody(
   try {
     const limit = expected.bytes;
     const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: tooLarge(limit) };
-    const written = await writeStream(scratchPath, body, options).catch((error: unknown) => {
+    const writtenFile = await writeStream(scratchPath, body, options).catch((error: unknown) => {
       // The client closed the connection, which is not an error of the server.
-      throw error instanceof AppError ? error : interrupted(error);
+      throw error instanceof AppError ? error : interruptedUpload(error);
     });
-    checkContent(written, expected);
+    checkContent(writtenFile, expected);
     crashpoint('upload.partial');
-    await publish(scratchPath, written);
-    return written.md5;
+    await publish(scratchPath, writtenFile);
+    return writtenFile.md5;
   } catch (error) {
     await removeQuietly(scratchPath);
     throw error;
@@ -87,7 +87,7 @@ interface ExpectedContent {
   readonly md5s: readonly string[];
 }
 
-/** The size and MD5 of a version may be announced when it is created; those of another one come with the upload. */
+/** The expected size and MD5: announced when the version was created, or sent with the upload. */
 function expectedContent(
   announced: AnnouncedContent,
   contentLength: string | undefined,
@@ -118,7 +118,7 @@ function tooLarge(bytes: number): () => AppError {
   return () => new AppError('invalid', `the body has more than the ${bytes} bytes announced`);
 }
 
-function interrupted(cause: unknown): AppError {
+function interruptedUpload(cause: unknown): AppError {
   return new AppError('invalid', 'the upload broke off', undefined, cause);
 }
 
@@ -137,7 +137,7 @@ export interface ContentTarget extends Pick<SignedUpload, 'id' | 'userId'> {
   readonly revision?: number;
 }
 
-/** A content in the scratch folder; `mimetype` is that of the file where it is absent. */
+/** Uploaded content in the scratch folder; without `mimetype`, the file keeps its own. */
 export interface UploadedContent {
   readonly bytes: number | null;
   readonly md5: string | null;
@@ -159,7 +159,7 @@ export async function publishUpload(
   also: (tx: Tables) => Promise<void> = async () => undefined,
 ): Promise<number> {
   let linked: string | undefined;
-  const published = context.catalog.transaction(async (tx) => {
+  const publishedFile = context.catalog.transaction(async (tx) => {
     const object = await requireOfUser(tx, userId, 'object', id, 'write');
     const { bytes: size, ...described } = content;
     const next = object.lastRevision + 1;
@@ -174,11 +174,11 @@ export async function publishUpload(
     await syncFolder(context.data.objects);
     crashpoint('upload.renamed');
     const stored = { ...described, revision, userId, size };
-    const replaced = await tx.fileVersions.publish(object, stored, isAdded);
+    const replacedVersion = await tx.fileVersions.publish(object, stored, isAdded);
     await also(tx);
-    return { revision, replaced };
+    return { revision, replaced: replacedVersion };
   });
-  const { revision, replaced } = await published.catch(async (error: unknown) => {
+  const { revision, replaced } = await publishedFile.catch(async (error: unknown) => {
     if (linked !== undefined) await removeQuietly(linked);
     throw error;
   });

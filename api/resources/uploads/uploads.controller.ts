@@ -62,7 +62,7 @@ export class UploadsController {
       await requireSigned(this.context, request, 'object', id, 'write');
       reply.header('ETag', `"${await work()}"`);
     } catch (error) {
-      // The rest of the body is not read, so the connection cannot be reused.
+      // The rest of the request body stays unread, so the connection cannot be reused.
       if (!request.raw.complete) reply.header('Connection', 'close');
       throw error;
     }

@@ -14,14 +14,14 @@ export async function namedUser(
   const id = form.id('user_id', 'Must be the id of a user.');
   const email = form.text('email');
   const key = id === undefined ? 'email' : 'user_id';
-  const given = id ?? email;
-  if (given === undefined || given === '') return undefined;
+  const idOrEmail = id ?? email;
+  if (idOrEmail === undefined || idOrEmail === '') return undefined;
   const user =
     id === undefined ? await tables.users.byEmail(String(email)) : await tables.users.get(id);
   if (user?.accountId === accountId && user.isActive) return user;
-  const shown = JSON.stringify(given).slice(0, 100);
+  const quotedName = JSON.stringify(idOrEmail).slice(0, 100);
   return form.fail(
     key,
-    `The account has no active user ${shown}; its administrators invite users with POST /v1/invitations.`,
+    `The account has no active user ${quotedName}; its administrators invite users with POST /v1/invitations.`,
   );
 }

@@ -8,7 +8,7 @@ import { AppContext } from '../../http/app-context.js';
 import { Form, readBoolean } from '../../http/form.js';
 import { anyOf, omitUndefined, value } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
-import { declareOperations, paging, updating } from '../../http/operation-row.js';
+import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -25,7 +25,7 @@ export const currentUserOperations = declareOperations('user', 'Users', {
   },
 });
 
-/** The operations on users. */
+/** The HTTP operations on users. */
 export const userOperations = declareOperations('users', 'Users', {
   list: {
     method: 'GET',
@@ -35,7 +35,7 @@ export const userOperations = declareOperations('users', 'Users', {
       email: 'Exact address, in any case.',
       role: 'member, admin or primary_owner.',
       is_active: 'false: only removed users.',
-      ...paging,
+      ...pagingParams,
     },
     answer: { listOf: user.schema },
   },
@@ -51,14 +51,14 @@ export const userOperations = declareOperations('users', 'Users', {
   put: {
     method: 'PUT',
     paths: ['/v1/users/:id'],
-    summary: `${updating} For administrators.`,
+    summary: `${updateDescription} For administrators.`,
     body: user.updateSchema,
     answer: user.schema,
   },
   patch: {
     method: 'PATCH',
     paths: ['/v1/users/:id'],
-    summary: `${updating} For administrators.`,
+    summary: `${updateDescription} For administrators.`,
     body: user.updateSchema,
     answer: user.schema,
   },
@@ -85,7 +85,7 @@ export class UsersController {
   @Operation(currentUserOperations.get)
   @Access('read')
   current(@CurrentCaller() caller: Caller, @Req() request: ApiRequest): object {
-    return view(caller.user, caller, request);
+    return userView(caller.user, caller, request);
   }
 
   @Operation(userOperations.list)
@@ -105,7 +105,7 @@ export class UsersController {
     });
     return answerList<UserRow>(request, query, {
       rows: (page) => this.context.catalog.users.list(filter, page),
-      views: async (rows) => rows.map((row) => view(row, caller, request)),
+      views: async (rows) => rows.map((row) => userView(row, caller, request)),
     });
   }
 
@@ -129,20 +129,20 @@ export class UsersController {
     form.choice('role', ['member', 'admin']);
     form.done();
     const { account } = caller;
-    const wanted = {
+    const newUser = {
       ...values,
       email,
       domain: account.domain,
       token: { name: 'first token' },
       actor: caller.user,
     };
-    const created = await this.context.catalog.transaction((tx) =>
-      createUser(tx, wanted, this.context.signingKey),
+    const newRow = await this.context.catalog.transaction((tx) =>
+      createUser(tx, newUser, this.context.signingKey),
     );
-    return createdUser.view(created.user, {
+    return createdUser.view(newRow.user, {
       account,
       origin,
-      token: created.token?.secret ?? null,
+      token: newRow.token?.secret ?? null,
     });
   }
 
@@ -169,10 +169,10 @@ export class UsersController {
     const values = user.readUpdate(form);
     refuseChange(form, 'email', email, 'The address of a user cannot be changed.');
     form.done();
-    const changed = await this.context.catalog.transaction((tx) =>
+    const changedUser = await this.context.catalog.transaction((tx) =>
       changeUser(tx, caller.user, id, values),
     );
-    return view(changed, caller, request);
+    return userView(changedUser, caller, request);
   }
 
   @Operation(userOperations.get)
@@ -182,7 +182,7 @@ export class UsersController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): object {
-    return view(row, caller, request);
+    return userView(row, caller, request);
   }
 
   @Operation(userOperations.delete)
@@ -192,12 +192,14 @@ export class UsersController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const removed = await this.context.catalog.transaction((tx) => removeUser(tx, caller.user, id));
-    return view(removed, caller, request);
+    const removedUser = await this.context.catalog.transaction((tx) =>
+      removeUser(tx, caller.user, id),
+    );
+    return userView(removedUser, caller, request);
   }
 }
 
 /** The JSON of a user of the caller's account. */
-function view(row: UserRow, { account }: Caller, { origin }: ApiRequest): object {
+function userView(row: UserRow, { account }: Caller, { origin }: ApiRequest): object {
   return user.view(row, { account, origin });
 }

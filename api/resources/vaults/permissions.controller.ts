@@ -11,7 +11,7 @@ import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { namedUser } from '../users/named-user.js';
@@ -19,16 +19,15 @@ import { permissionGrant, vaultPermission } from './vault-permission.js';
 import { permissionNames } from './vault.js';
 
 /**
- * The operations on permissions of a vault.
- * Choice: the interface has none, so a vault has the list `permissions`, of which PUT sets one by its user or group and DELETE revokes one by
- * its id. Only who administers the vault sees the list.
+ * The HTTP operations on permissions of a vault. Choice: the interface has none, so a vault has the list `permissions`, of which PUT sets one by
+ * its user or group and DELETE revokes one by its id. Only who administers the vault sees the list. /
  */
 export const permissionOperations = declareOperations('vaultPermissions', 'Vaults', {
   list: {
     method: 'GET',
     paths: ['/v2/vaults/:id/permissions'],
     summary: 'Lists the permissions that users and groups were given on a vault.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: vaultPermission.schema },
   },
   grant: {
@@ -61,7 +60,7 @@ export class PermissionsController {
     const { catalog } = this.context;
     return answerList<VaultPermissionRow>(request, query, {
       rows: (page) => catalog.vaultPermissions.list({ vaultId: id }, page),
-      views: (rows) => Promise.all(rows.map((row) => view(catalog, row))),
+      views: (rows) => Promise.all(rows.map((row) => permissionView(catalog, row))),
     });
   }
 
@@ -79,7 +78,7 @@ export class PermissionsController {
       const holder = await readHolder(tx, form, vault);
       form.done();
       const row = await shareVault(tx, user, vault, holder!, permission!);
-      return view(tx, row!);
+      return permissionView(tx, row!);
     });
   }
 
@@ -93,10 +92,10 @@ export class PermissionsController {
     return this.context.catalog.transaction(async (tx) => {
       const row = await tx.vaultPermissions.get(readId(id) ?? 0);
       if (row?.vaultId !== vault.id) throw notFound();
-      const shown = await view(tx, row);
+      const shownPermission = await permissionView(tx, row);
       const { userId, groupId } = row;
       await shareVault(tx, user, vault, userId === null ? { groupId: groupId! } : { userId }, null);
-      return shown;
+      return shownPermission;
     });
   }
 }
@@ -108,13 +107,13 @@ async function readHolder(
   vault: VaultRow,
 ): Promise<PermissionHolder | undefined> {
   const keys = ['user_id', 'email', 'group_id'] as const;
-  const given = keys.filter((key) => (form.raw(key) ?? '') !== '');
-  if (given.length !== 1) {
+  const givenKeys = keys.filter((key) => (form.raw(key) ?? '') !== '');
+  if (givenKeys.length !== 1) {
     throw new AppError('invalid', 'the request is not valid', {
-      [given[1] ?? 'user_id']: ['Give one of user_id, email and group_id.'],
+      [givenKeys[1] ?? 'user_id']: ['Give one of user_id, email and group_id.'],
     });
   }
-  if (given[0] === 'group_id') {
+  if (givenKeys[0] === 'group_id') {
     const groupId = form.id('group_id', 'Must be the id of a group.');
     if (groupId === undefined) return undefined;
     const group = await tx.groups.get(groupId);
@@ -125,14 +124,14 @@ async function readHolder(
   if (user === undefined) return undefined;
   if (user.id === vault.userId) {
     return form.fail(
-      given[0] ?? 'user_id',
+      givenKeys[0] ?? 'user_id',
       `${user.email} owns the vault and needs no permission.`,
     );
   }
   return { userId: user.id };
 }
 
-async function view(tables: Tables, row: VaultPermissionRow): Promise<object> {
+async function permissionView(tables: Tables, row: VaultPermissionRow): Promise<object> {
   const { userId, groupId } = row;
   return vaultPermission.view(row, {
     user: userId === null ? undefined : await tables.users.get(userId),

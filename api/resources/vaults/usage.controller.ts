@@ -26,10 +26,10 @@ const usage = answerSchema('Usage', 'What the account stores, as far as the user
   },
 });
 
-/** The schemas of answers. */
+/** The schemas of the answers of these operations. */
 export const usageSchemas = [usage];
 
-/** What accounts store. */
+/** The storage that accounts use. */
 export const usageOperations = declareOperations('usage', 'Vaults', {
   get: {
     method: 'GET',

@@ -1,7 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { Access } from '../../http/access.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest } from '../../http/request.js';
 import { answerSchema, id, oneOf, text, timestamp } from '../../http/schema.js';
@@ -16,7 +16,7 @@ const vaultSync = answerSchema('VaultSyncTask', 'The synchronisation of a vault.
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
 });
 
-/** The schemas of answers. */
+/** The schemas of the answers of these operations. */
 export const vaultSyncSchemas = [vaultSync];
 
 /** The list of synchronisations. */
@@ -25,7 +25,7 @@ export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
     method: 'GET',
     paths: ['/v2/vault_sync_tasks'],
     summary: 'Lists the synchronisations of vaults: there are none.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: vaultSync },
   },
 });

@@ -3,7 +3,7 @@ import { checkVaultName } from '../../../engine/catalog/names.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import { constant, declareResource, emptyField, type ResourceField } from '../../http/resource.js';
 import { boolean, id, nullable, oneOf, readBy, text, type ValueType } from '../../http/schema.js';
 import {
   createdAndUpdated,
@@ -39,7 +39,7 @@ export const provider = 'EDP';
 export const permissionNames: readonly Permission[] = ['read', 'write', 'admin'];
 const versioning = ['disabled', 'enabled', 'suspended'] as const;
 
-/** What somebody may do in a vault, as three flags. */
+/** The permissions of a user in a vault, as three flags. */
 export const permissionFlags: ValueType = {
   schema: {
     type: 'object',
@@ -152,7 +152,7 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
     update: true,
   },
   last_synced: constant(null),
-  vault_properties: empty({}),
+  vault_properties: emptyField({}),
 };
 
 /** A vault. */

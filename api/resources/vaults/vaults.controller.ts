@@ -1,11 +1,11 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import { transferVault, vaultSubject } from '../../../engine/catalog/share-vault.js';
 import type { NewVault, VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
-import { anyOf, ids, omitUndefined, oneId, value } from '../../http/list-query.js';
+import { anyOf, paramIds, omitUndefined, oneId, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
@@ -16,7 +16,7 @@ import { presenterFor } from '../presenter.js';
 import { namedUser } from '../users/named-user.js';
 import { provider, vault, type VaultContext } from './vault.js';
 
-/** The operations on vaults. */
+/** The HTTP operations on vaults. */
 export const vaultOperations = crudOperations('vaults', {
   tag: 'Vaults',
   path: '/v2/vaults',
@@ -52,11 +52,11 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   operations: vaultOperations,
   declaration: vault,
   table: ({ vaults }) => vaults,
-  filter,
+  filter: vaultFilter,
   list: async (context, caller, params, page) => {
-    const { query, ...rest } = filter(params, caller);
-    const searched = await searchedFilter(context, caller, 'vaults', query);
-    return context.catalog.vaults.list({ ...rest, ...searched }, page);
+    const { query, ...rest } = vaultFilter(params, caller);
+    const searchFilter = await searchedFilter(context, caller, 'vaults', query);
+    return context.catalog.vaults.list({ ...rest, ...searchFilter }, page);
   },
   contexts: (context, request, rows, options) =>
     presenterFor(context, request).vaultContexts(rows, {
@@ -92,7 +92,7 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   },
   delete: async (context, row, { user }) => {
     const deletion = await context.catalog.transaction(async (tx) => {
-      await audit(tx, { actor: user, action: 'vault.delete', subject: vaultSubject(row) });
+      await recordAudit(tx, { actor: user, action: 'vault.delete', subject: vaultSubject(row) });
       return tx.vaults.delete(row.id);
     });
     await removeFiles(context, deletion);
@@ -101,10 +101,10 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
 
 async function auditPublication(tx: Tables, { user }: Caller, row: VaultRow): Promise<void> {
   const action = row.isPublic ? 'vault.publish' : 'vault.unpublish';
-  await audit(tx, { actor: user, action, subject: vaultSubject(row) });
+  await recordAudit(tx, { actor: user, action, subject: vaultSubject(row) });
 }
 
-function filter(query: QueryParams, caller: Caller): VaultFilter {
+function vaultFilter(query: QueryParams, caller: Caller): VaultFilter {
   const type = anyOf(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
   const wantedProvider = value(query, 'provider');
   // All vaults have the same provider; any other matches none.
@@ -112,9 +112,9 @@ function filter(query: QueryParams, caller: Caller): VaultFilter {
   return {
     viewer: viewerWithout(query, caller),
     ...omitUndefined<VaultFilter>({
-      ids: noIds ?? ids(query, 'id'),
-      accountIds: ids(query, 'account_id'),
-      userIds: ids(query, 'user_id'),
+      ids: noIds ?? paramIds(query, 'id'),
+      accountIds: paramIds(query, 'account_id'),
+      userIds: paramIds(query, 'user_id'),
       name: value(query, 'name'),
       fullPath: value(query, 'full_path'),
       accountDomain: value(query, 'account_domain'),

@@ -10,7 +10,7 @@ import { compileFields, compileNamed, variableNames } from './fields.js';
 import type { AnnotationField, CompiledField } from './fields.js';
 import { copyValue, plainValue } from './plain.js';
 
-/** What an annotation does to each record. */
+/** What an annotation does with each record. */
 export interface AnnotationRequest {
   readonly fields: readonly AnnotationField[];
   readonly preExpression?: string;
@@ -25,7 +25,7 @@ export interface AnnotationRequest {
   readonly targetDataset?: string;
 }
 
-/** The records that one record became, how many fields of them failed, and the first of these. */
+/** The records that one record became, the number of their fields that failed, and the first failures. */
 export interface AnnotatedRecord {
   readonly records: readonly PyDict[];
   readonly fieldErrors: number;
@@ -70,7 +70,7 @@ export class Annotation {
   get fieldsRead(): ReadonlySet<string> | 'all' {
     const names = new Set<string>(this.#request.fields.map(({ name }) => name));
     const all = [this.#pre, this.#post, ...this.#fields.map(({ expression }) => expression)];
-    for (const one of given(all)) {
+    for (const one of definedItems(all)) {
       if (one.fieldsRead === 'all') return 'all';
       for (const name of one.fieldsRead) names.add(name);
     }
@@ -79,7 +79,11 @@ export class Annotation {
 
   /** The expressions that `callAhead` evaluates. */
   get expressionsAhead(): readonly Expression[] {
-    return given([this.#pre, ...this.#ahead.map(({ expression }) => expression), this.#postAhead]);
+    return definedItems([
+      this.#pre,
+      ...this.#ahead.map(({ expression }) => expression),
+      this.#postAhead,
+    ]);
   }
 
   /** Annotates one record. An error concerns one field and is no error of the call. */
@@ -100,7 +104,7 @@ export class Annotation {
     return { records, fieldErrors, firstError };
   }
 
-  /** Evaluates a record as far as that leads to calls of dataset functions; nothing is left of it. */
+  /** Evaluates a record until its calls of dataset functions are known; no result is kept. */
   callAhead(input: PyDict, host: ExpressionHost): void {
     for (const record of this.#reshape(this.#pre, 'pre', input, null, host)) {
       this.#runFields(record, null, host, this.#ahead);
@@ -178,11 +182,11 @@ function noteError(
   expression: Expression | undefined,
   error: unknown,
 ): void {
-  const known = expressionErrorOf(error);
-  errors?.set(name, (expression?.failure(known) ?? known).text);
+  const expressionError = expressionErrorOf(error);
+  errors?.set(name, (expression?.failure(expressionError) ?? expressionError).text);
 }
 
-/** The fields that call dataset functions, and those that these read. */
+/** The fields that call dataset functions, and the fields that these read. */
 function fieldsAhead(fields: readonly CompiledField[]): readonly CompiledField[] {
   const found: CompiledField[] = [];
   for (const one of fields.toReversed()) {
@@ -195,14 +199,14 @@ function fieldsAhead(fields: readonly CompiledField[]): readonly CompiledField[]
   return found;
 }
 
-function given<T>(values: readonly (T | undefined)[]): readonly T[] {
+function definedItems<T>(values: readonly (T | undefined)[]): readonly T[] {
   return values.filter((one) => one !== undefined);
 }
 
 function recordsOf(runtime: Runtime, value: PyValue, stage: 'pre' | 'post'): PyDict[] {
   if (value === null) return [];
-  const plain = plainValue(runtime, value);
-  const items = plain instanceof PyList ? plain.items : [plain];
+  const plainResult = plainValue(runtime, value);
+  const items = plainResult instanceof PyList ? plainResult.items : [plainResult];
   return items.map((item) => {
     if (!(item instanceof PyDict))
       throw valueError(

@@ -27,7 +27,7 @@ export const castTypes = [
 /** The type that a result is cast to; `auto` leaves it as it is. */
 export type CastType = (typeof castTypes)[number];
 
-/** For casting values that no expression made; its budget is to be started for each of them. */
+/** The runtime for casting values that no expression made; start its budget for each value. */
 export const castRuntime: Runtime = {
   budget: new Budget(defaultLimits, () => performance.now()),
   host: {},
@@ -43,15 +43,15 @@ export function castResult(
   type: CastType,
   isList: boolean | null,
 ): PyValue {
-  let plain = plainValue(runtime, value);
+  let plainResult = plainValue(runtime, value);
   if (isList === false) {
-    while (plain instanceof PyList) plain = plain.items[0] ?? null;
-    return castOne(runtime, plain, type);
+    while (plainResult instanceof PyList) plainResult = plainResult.items[0] ?? null;
+    return castOne(runtime, plainResult, type);
   }
-  if (plain instanceof PyList)
-    return new PyList(plain.items.map((item) => castElement(runtime, item, type)));
-  const single = castOne(runtime, plain, type);
-  return isList === true ? new PyList([single]) : single;
+  if (plainResult instanceof PyList)
+    return new PyList(plainResult.items.map((item) => castElement(runtime, item, type)));
+  const castValue = castOne(runtime, plainResult, type);
+  return isList === true ? new PyList([castValue]) : castValue;
 }
 
 /** An element that is a list itself counts by its first element, but for `auto`. */
@@ -92,8 +92,8 @@ const casts: Readonly<Record<CastType, ResultCast>> = {
 
 function invalidValue(runtime: Runtime, value: PyValue, type: CastType): ExpressionError {
   const text = reprOf(runtime, value);
-  const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-  return valueError(`Invalid value for data type ${type}: ${shown}`);
+  const shownText = text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  return valueError(`Invalid value for data type ${type}: ${shownText}`);
 }
 
 function castInteger(runtime: Runtime, value: PyValue, type: CastType, bits: bigint): PyValue {

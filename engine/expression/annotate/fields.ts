@@ -76,7 +76,7 @@ export function compileNamed(
 export function orderFields(fields: readonly AnnotationField[]): AnnotationField[] {
   const sorted = fields.toSorted((a, b) => a.ordering - b.ordering);
   const byName = new Map(sorted.map((field) => [field.name, field]));
-  const ordered: AnnotationField[] = [];
+  const orderedFields: AnnotationField[] = [];
   const states = new Map<AnnotationField, 'open' | 'done'>();
   for (const root of sorted) {
     // The path from the root to a field, with the next dependency of each; long chains need no recursion.
@@ -91,22 +91,22 @@ export function orderFields(fields: readonly AnnotationField[]): AnnotationField
       const name = top.field.dependsOn[top.next];
       if (name === undefined) {
         states.set(top.field, 'done');
-        ordered.push(top.field);
+        orderedFields.push(top.field);
         path.pop();
         continue;
       }
       top.next += 1;
-      const other = byName.get(name);
-      if (other === undefined || states.get(other) === 'done') continue;
-      if (states.get(other) === 'open')
+      const otherField = byName.get(name);
+      if (otherField === undefined || states.get(otherField) === 'done') continue;
+      if (states.get(otherField) === 'open')
         throw cycleOf(
           path.map(({ field }) => field.name),
-          other.name,
+          otherField.name,
         );
-      path.push({ field: other, next: 0 });
+      path.push({ field: otherField, next: 0 });
     }
   }
-  return ordered;
+  return orderedFields;
 }
 
 function cycleOf(path: readonly string[], name: string): AppError {

@@ -13,7 +13,7 @@ export function valueOfJson(text: string): PyValue {
 }
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
-const words: Readonly<Record<string, PyValue>> = {
+const constantWords: Readonly<Record<string, PyValue>> = {
   null: null,
   true: true,
   false: false,
@@ -41,10 +41,10 @@ class JsonValueReader {
 
   #value(): PyValue {
     this.#space();
-    const one = this.#text[this.#at];
-    if (one === '"') return this.#string();
-    if (one === '{') return this.#nested(() => this.#object());
-    if (one === '[') return this.#nested(() => this.#array());
+    const character = this.#text[this.#at];
+    if (character === '"') return this.#string();
+    if (character === '{') return this.#nested(() => this.#object());
+    if (character === '[') return this.#nested(() => this.#array());
     const found = this.#match(number);
     if (found === undefined) return this.#word();
     const [digits, fraction, exponent] = found;
@@ -53,7 +53,7 @@ class JsonValueReader {
   }
 
   #word(): PyValue {
-    for (const [word, value] of Object.entries(words)) {
+    for (const [word, value] of Object.entries(constantWords)) {
       if (!this.#text.startsWith(word, this.#at)) continue;
       this.#at += word.length;
       return value;
@@ -95,7 +95,7 @@ class JsonValueReader {
   #string(): string {
     const start = this.#at;
     let end = this.#text[start] === '"' ? start : -1;
-    // No regular expression: its stack would overflow for a text of megabytes.
+    // A regular expression would overflow its stack for a text of megabytes.
     if (end >= 0)
       do end = this.#text.indexOf('"', end + 1);
       while (end >= 0 && this.#isEscaped(end));

@@ -39,12 +39,12 @@ export function plainValue(runtime: Runtime, value: PyValue): PyValue {
   if (!isSequence) throw typeError(`a result of type ${typeName(value)} cannot be stored`);
   const items = itemsIn(runtime, value);
   runtime.budget.elements(items.length);
-  const plain = items.map((item) => plainValue(runtime, item));
-  return new PyList(value instanceof PySet ? ascending(runtime, plain) : plain);
+  const plainItems = items.map((item) => plainValue(runtime, item));
+  return new PyList(value instanceof PySet ? sortedItems(runtime, plainItems) : plainItems);
 }
 
 /** Members in ascending order where they have one, else in the order of insertion. */
-function ascending(runtime: Runtime, items: readonly PyValue[]): PyValue[] {
+function sortedItems(runtime: Runtime, items: readonly PyValue[]): PyValue[] {
   try {
     return items.toSorted((a, b) =>
       isOrdered(runtime, '<', a, b) ? -1 : isOrdered(runtime, '<', b, a) ? 1 : 0,

@@ -15,7 +15,7 @@ export class RecordSchema {
   readonly #objects: FieldTree = new Map();
   readonly #floats: readonly FieldPath[];
 
-  /** `paths` are those of all fields, `floats` those whose numbers are floats. */
+  /** `paths` are the paths of all fields, `floats` the paths of fields whose numbers are floats. */
   constructor(paths: readonly FieldPath[], floats: readonly FieldPath[]) {
     this.#floats = floats;
     for (const path of paths) if (path.length > 1) treeAt(this.#objects, path);
@@ -24,22 +24,23 @@ export class RecordSchema {
   /** Changes a record of JSON into what expressions see. */
   complete(record: PyDict): void {
     for (const path of this.#floats) withFloats(record, path);
-    for (const [name, members] of this.#objects) eachObject(record.map.get(name), members, fill);
+    for (const [name, members] of this.#objects)
+      eachObject(record.map.get(name), members, fillMember);
   }
 
   /** Removes the members that are null again, as records of a dataset are written. Fields that expressions have computed stay. */
   reduce(record: PyDict, computed: ReadonlySet<string>): void {
     for (const [name, members] of this.#objects)
-      if (!computed.has(name)) eachObject(record.map.get(name), members, clear);
+      if (!computed.has(name)) eachObject(record.map.get(name), members, clearMember);
   }
 }
 
 function treeAt(root: FieldTree, path: FieldPath): void {
   let tree = root;
   for (const name of path) {
-    const inside: FieldTree = tree.get(name) ?? new Map();
-    tree.set(name, inside);
-    tree = inside;
+    const innerTree: FieldTree = tree.get(name) ?? new Map();
+    tree.set(name, innerTree);
+    tree = innerTree;
   }
 }
 
@@ -56,11 +57,11 @@ function eachObject(
   }
 }
 
-function fill(object: PyDict, name: string): void {
+function fillMember(object: PyDict, name: string): void {
   if (!object.map.has(name)) object.map.set(name, null);
 }
 
-function clear(object: PyDict, name: string): void {
+function clearMember(object: PyDict, name: string): void {
   if (object.map.get(name) === null) object.map.delete(name);
 }
 

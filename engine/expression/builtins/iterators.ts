@@ -4,7 +4,7 @@ import { isOrdered } from '../values/comparison.js';
 import { itemsOf, keysOf } from '../values/dict.js';
 import { toIndex } from '../values/integers.js';
 import { copyItems, iterate, itemsIn } from '../values/iteration.js';
-import { exact, named, range, variadic } from '../values/native.js';
+import { exactly, namedArguments, range, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { isTrue } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
@@ -14,8 +14,8 @@ import { add } from '../operators/arithmetic.js';
 import { sortItems } from '../methods/sorting.js';
 
 /** Whether one item, or each item, is true; stops at the first that decides. */
-function quantifier(stopsAt: boolean): NativeDeclaration {
-  return exact(1, (runtime, values: PyValue) => {
+function quantifierFunction(stopsAt: boolean): NativeDeclaration {
+  return exactly(1, (runtime, values: PyValue) => {
     const iterator = iterate(runtime, values);
     for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
       runtime.budget.charge(1);
@@ -32,17 +32,17 @@ function sum(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyV
   const iterator = iterate(runtime, values);
   for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
     runtime.budget.charge(1);
-    const small: number =
+    const smallSum: number =
       typeof total === 'number' && typeof item === 'number' ? total + item : 0.5;
-    total = Number.isSafeInteger(small) ? small : add(runtime, total, item);
+    total = Number.isSafeInteger(smallSum) ? smallSum : add(runtime, total, item);
   }
   return total;
 }
 
 /** `max` and `min` of an iterable or of the arguments. */
-function extreme(name: 'max' | 'min'): NativeDeclaration {
+function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
   const operator = name === 'max' ? '>' : '<';
-  return variadic((runtime, args, keywords) => {
+  return anyArguments((runtime, args, keywords) => {
     const key = keywords?.get('key') ?? null;
     const missing = keywords?.get('default');
     for (const one of keywords?.keys() ?? [])
@@ -70,12 +70,12 @@ function extreme(name: 'max' | 'min'): NativeDeclaration {
 function enumerate(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyIterator {
   let index = BigInt(start === undefined ? 0 : toIndex(start));
   const isSafe = index < 1n << 52n && index > -(1n << 52n);
-  let small = Number(index);
+  let smallIndex = Number(index);
   const iterator = iterate(runtime, values);
   return new PyIterator('enumerate', () => {
     const item = iterator.next();
     if (item === undefined) return undefined;
-    return new PyTuple([isSafe ? small++ : index++, item]);
+    return new PyTuple([isSafe ? smallIndex++ : index++, item]);
   });
 }
 
@@ -90,7 +90,7 @@ function zip(
   const iterators = args.map((one) => iterate(runtime, one));
   return new PyIterator('zip', () => {
     if (iterators.length === 0) return undefined;
-    // What takes the tuple counts it as one item, however many it has.
+    // A tuple is charged as one item here, however many items it has.
     runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const [i, iterator] of iterators.entries()) {
@@ -101,8 +101,8 @@ function zip(
       }
       if (!isStrict) return undefined;
       if (i > 0) throw unequalLengths(i, 'shorter');
-      const longer = iterators.findIndex((one, at) => at > 0 && one.next() !== undefined);
-      if (longer > 0) throw unequalLengths(longer, 'longer');
+      const longerIndex = iterators.findIndex((one, at) => at > 0 && one.next() !== undefined);
+      if (longerIndex > 0) throw unequalLengths(longerIndex, 'longer');
       return undefined;
     }
     return new PyTuple(items);
@@ -110,8 +110,8 @@ function zip(
 }
 
 function unequalLengths(at: number, how: 'shorter' | 'longer'): ExpressionError {
-  const others = at === 1 ? 'argument 1' : `arguments 1-${at}`;
-  return valueError(`zip() argument ${at + 1} is ${how} than ${others}`);
+  const otherArguments = at === 1 ? 'argument 1' : `arguments 1-${at}`;
+  return valueError(`zip() argument ${at + 1} is ${how} than ${otherArguments}`);
 }
 
 function map(
@@ -164,9 +164,9 @@ function next(_runtime: Runtime, iterator: PyValue, missing: PyValue | undefined
 
 function reversed(runtime: Runtime, value: PyValue): PyIterator {
   if (value instanceof PyRange) {
-    let left = value.length;
+    let countLeft = value.length;
     return new PyIterator('range_iterator', () =>
-      left > 0 ? value.start + value.step * --left : undefined,
+      countLeft > 0 ? value.start + value.step * --countLeft : undefined,
     );
   }
   let items: readonly PyValue[];
@@ -203,17 +203,17 @@ export function lengthOf(value: PyValue, textLength: (text: string) => number): 
 
 /** The built-in functions of iterables. */
 export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
-  all: quantifier(false),
-  any: quantifier(true),
-  enumerate: named(1, 2, ['iterable', 'start'], enumerate),
+  all: quantifierFunction(false),
+  any: quantifierFunction(true),
+  enumerate: namedArguments(1, 2, ['iterable', 'start'], enumerate),
   filter: range(2, 2, filter),
   iter: range(1, 1, (runtime, value: PyValue) => iterate(runtime, value)),
-  map: variadic(map),
-  max: extreme('max'),
-  min: extreme('min'),
+  map: anyArguments(map),
+  max: extremeFunction('max'),
+  min: extremeFunction('min'),
   next: range(1, 2, next),
   reversed: range(1, 1, reversed),
-  sorted: named(
+  sorted: namedArguments(
     1,
     1,
     ['', 'key', 'reverse'],
@@ -225,6 +225,6 @@ export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
     },
     'range',
   ),
-  sum: named(1, 2, ['', 'start'], sum),
-  zip: variadic(zip),
+  sum: namedArguments(1, 2, ['', 'start'], sum),
+  zip: anyArguments(zip),
 };

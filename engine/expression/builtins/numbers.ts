@@ -12,7 +12,7 @@ import {
   toInt,
 } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
-import { exact, named, range } from '../values/native.js';
+import { exactly, namedArguments, range } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { reprOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
@@ -21,7 +21,7 @@ import type { PyValue, Runtime } from '../values/values.js';
 import { floorDivide, modulo } from '../operators/arithmetic.js';
 import { modularPower, power } from '../operators/powers.js';
 
-/** `int(x, base)`. */
+/** Evaluates `int(x, base)`. */
 export function makeInt(
   runtime: Runtime,
   x: PyValue | undefined,
@@ -61,18 +61,18 @@ function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
     if (at === text.length && at > 0) return value;
   }
   const failed = () => {
-    const shown = sliceText(reprOf(runtime, text), 0, 200);
-    return valueError(`invalid literal for int() with base ${base}: ${shown}`);
+    const shownText = sliceText(reprOf(runtime, text), 0, 200);
+    return valueError(`invalid literal for int() with base ${base}: ${shownText}`);
   };
-  const plain = stripWhiteSpace(asciiDigits(text));
-  const [, sign, prefix, body] = /^([-+]?)(?:0([xXoObB])(?=_?[0-9a-zA-Z]))?(.*)$/s.exec(plain)!;
+  const plainText = stripWhiteSpace(asciiDigits(text));
+  const [, sign, prefix, body] = /^([-+]?)(?:0([xXoObB])(?=_?[0-9a-zA-Z]))?(.*)$/s.exec(plainText)!;
   let digits = body!;
   let radix = base;
   if (prefix !== undefined) {
-    const own = prefixes[prefix.toLowerCase()]!;
-    if (base === 0 || base === own) radix = own;
+    const prefixRadix = prefixes[prefix.toLowerCase()]!;
+    if (base === 0 || base === prefixRadix) radix = prefixRadix;
     else digits = `0${prefix}${digits}`;
-    if (radix === own) digits = digits.replace(/^_/, '');
+    if (radix === prefixRadix) digits = digits.replace(/^_/, '');
   } else if (base === 0) {
     if (/^0[0_]*[1-9]/.test(digits)) throw failed();
     radix = 10;
@@ -99,15 +99,15 @@ function readDigits(digits: string, radix: number): bigint {
   return value;
 }
 
-/** `float(x)`. */
+/** Evaluates `float(x)`. */
 export function makeFloat(runtime: Runtime, x: PyValue | undefined): Float {
   if (x === undefined) return new Float(0);
   if (x instanceof Float) return x;
   if (typeof x === 'string') {
-    const plain = stripWhiteSpace(asciiDigits(x));
+    const plainText = stripWhiteSpace(asciiDigits(x));
     const isNumber = /^[-+]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d+(_\d+)*)?$/;
-    if (isNumber.test(plain)) return new Float(Number(plain.replaceAll('_', '')));
-    const word = /^([-+]?)(inf|infinity|nan)$/i.exec(plain);
+    if (isNumber.test(plainText)) return new Float(Number(plainText.replaceAll('_', '')));
+    const word = /^([-+]?)(inf|infinity|nan)$/i.exec(plainText);
     if (word) {
       if (/nan/i.test(word[2]!)) return new Float(Number.NaN);
       return new Float(word[1] === '-' ? -Infinity : Infinity);
@@ -141,24 +141,24 @@ function round(_runtime: Runtime, x: PyValue, digits: PyValue | undefined): PyVa
   if (count > maxDigits * 5) return 0;
   const unit = 10n ** BigInt(count);
   const size = BigInt(int) < 0n ? -BigInt(int) : BigInt(int);
-  const rounded = divideHalfEven(size, unit) * unit;
-  return toInt(BigInt(int) < 0n ? -rounded : rounded);
+  const roundedInt = divideHalfEven(size, unit) * unit;
+  return toInt(BigInt(int) < 0n ? -roundedInt : roundedInt);
 }
 
 function roundToInt(value: number): PyInt {
   const int = floatToInt(value);
-  const rest = Math.abs(value - Math.trunc(value));
-  if (rest < 0.5 || typeof int === 'bigint') return int;
-  const away = value < 0 ? int - 1 : int + 1;
-  return rest > 0.5 || int % 2 !== 0 ? away : int;
+  const fraction = Math.abs(value - Math.trunc(value));
+  if (fraction < 0.5 || typeof int === 'bigint') return int;
+  const awayFromZero = value < 0 ? int - 1 : int + 1;
+  return fraction > 0.5 || int % 2 !== 0 ? awayFromZero : int;
 }
 
 function roundFloat(value: number, places: number): number {
   if (!Number.isFinite(value) || value === 0 || places > 323) return value;
   if (places < -308) return value < 0 ? -0 : 0;
   const size = Math.abs(value);
-  let rounded: number;
-  if (places >= 0) rounded = Number(fixedText(size, places));
+  let roundedSize: number;
+  if (places >= 0) roundedSize = Number(fixedText(size, places));
   else {
     const { mantissa, power } = exactParts(size);
     const unit = 10n ** BigInt(-places);
@@ -166,14 +166,14 @@ function roundFloat(value: number, places: number): number {
       power >= 0
         ? divideHalfEven(mantissa << BigInt(power), unit)
         : divideHalfEven(mantissa, unit << BigInt(-power));
-    rounded = Number(quotient * unit);
+    roundedSize = Number(quotient * unit);
   }
-  if (!Number.isFinite(rounded)) throw overflowError('rounded value too large to represent');
-  return value < 0 ? -rounded : rounded;
+  if (!Number.isFinite(roundedSize)) throw overflowError('rounded value too large to represent');
+  return value < 0 ? -roundedSize : roundedSize;
 }
 
 function inBase(base: 2 | 8 | 16, prefix: string): NativeDeclaration {
-  return exact(1, (runtime, x: PyValue) => {
+  return exactly(1, (runtime, x: PyValue) => {
     const int = toIndex(x);
     runtime.budget.text(bitLength(int) + 3);
     const digits = (int < 0 ? -BigInt(int) : int).toString(base);
@@ -183,15 +183,15 @@ function inBase(base: 2 | 8 | 16, prefix: string): NativeDeclaration {
 
 /** The built-in functions of numbers. */
 export const numberFunctions: Readonly<Record<string, NativeDeclaration>> = {
-  abs: exact(1, absolute),
+  abs: exactly(1, absolute),
   bin: inBase(2, '0b'),
   oct: inBase(8, '0o'),
   hex: inBase(16, '0x'),
   divmod: range(2, 2, (runtime, a: PyValue, b: PyValue) => divideWithRest(runtime, a, b)),
-  pow: named(2, 3, ['base', 'exp', 'mod'], (runtime, a: PyValue, b: PyValue, c) =>
+  pow: namedArguments(2, 3, ['base', 'exp', 'mod'], (runtime, a: PyValue, b: PyValue, c) =>
     c === undefined || c === null ? power(runtime, a, b) : modularPower(runtime, a, b, c),
   ),
-  round: named(1, 2, ['number', 'ndigits'], round),
+  round: namedArguments(1, 2, ['number', 'ndigits'], round),
 };
 
 function divideWithRest(runtime: Runtime, a: PyValue, b: PyValue): PyTuple {

@@ -3,7 +3,7 @@ import { codePointLength } from '../values/code-points.js';
 import { setItem, setOf } from '../values/dict.js';
 import { asInt, toIndex, toSize } from '../values/integers.js';
 import { copyItems, itemsIn } from '../values/iteration.js';
-import { exact, named, range, variadic } from '../values/native.js';
+import { exactly, namedArguments, range, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { isTrue } from '../values/truth.js';
@@ -49,7 +49,7 @@ function makeSet(isFrozen: boolean): NativeDeclaration {
   });
 }
 
-const makeDict: NativeDeclaration = variadic((runtime, args, keywords) => {
+const makeDict: NativeDeclaration = anyArguments((runtime, args, keywords) => {
   if (args.length > 1) throw typeError(`dict expected at most 1 argument, got ${args.length}`);
   const dict = new PyDict();
   for (const source of args) addItems(runtime, dict, source);
@@ -61,7 +61,7 @@ const makeSlice: NativeDeclaration = range(1, 3, (_runtime, first: PyValue, seco
   second === undefined ? new PySlice(null, first, null) : new PySlice(first, second, third ?? null),
 );
 
-/** One type: how it is made and which values it includes. */
+/** A type: how its values are made, and which values it includes. */
 interface TypeDeclaration {
   readonly construct: NativeDeclaration;
   readonly includes: (value: PyValue) => boolean;
@@ -84,7 +84,7 @@ const declarations: Readonly<Record<string, TypeDeclaration>> = {
     includes: (value) => value instanceof PySet && value.isFrozen,
   },
   int: {
-    construct: named(0, 2, ['', 'base'], makeInt),
+    construct: namedArguments(0, 2, ['', 'base'], makeInt),
     includes: (value) => asInt(value) !== undefined,
   },
   list: {
@@ -102,7 +102,7 @@ const declarations: Readonly<Record<string, TypeDeclaration>> = {
   },
   slice: { construct: makeSlice, includes: (value) => value instanceof PySlice },
   str: {
-    construct: named(0, 1, ['object'], (runtime, value) =>
+    construct: namedArguments(0, 1, ['object'], (runtime, value) =>
       value === undefined ? '' : strOf(runtime, value),
     ),
     includes: (value) => typeof value === 'string',
@@ -148,8 +148,8 @@ function characterOf(value: PyValue): string {
 }
 
 const textFunctions: Readonly<Record<string, NativeDeclaration>> = {
-  ascii: exact(1, (runtime, value: PyValue) => asciiOf(runtime, value)),
-  chr: exact(1, (_runtime, value: PyValue) => characterOf(value)),
+  ascii: exactly(1, (runtime, value: PyValue) => asciiOf(runtime, value)),
+  chr: exactly(1, (_runtime, value: PyValue) => characterOf(value)),
   format: range(1, 2, (runtime, value: PyValue, spec) => {
     if (spec === undefined) return strOf(runtime, value);
     if (typeof spec !== 'string')
@@ -157,9 +157,9 @@ const textFunctions: Readonly<Record<string, NativeDeclaration>> = {
     return formatValue(runtime, value, spec);
   }),
   isinstance: range(2, 2, (_runtime, value: PyValue, type: PyValue) => isInstance(value, type)),
-  len: exact(1, (_runtime, value: PyValue) => lengthOf(value, codePointLength)),
-  ord: exact(1, (_runtime, value: PyValue) => codeOf(value)),
-  repr: exact(1, (runtime, value: PyValue) => reprOf(runtime, value)),
+  len: exactly(1, (_runtime, value: PyValue) => lengthOf(value, codePointLength)),
+  ord: exactly(1, (_runtime, value: PyValue) => codeOf(value)),
+  repr: exactly(1, (runtime, value: PyValue) => reprOf(runtime, value)),
 };
 
 /** The built-in functions and types of the language by name. */

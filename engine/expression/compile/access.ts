@@ -178,26 +178,26 @@ export function compilePath(
   if (field === undefined) return undefined;
   const { state } = compiler;
   const { fields } = state;
-  const none: Code = () => null;
-  const fallback = missing ? compiler.compile(missing, scope) : none;
+  const noFallback: Code = () => null;
+  const fallback = missing ? compiler.compile(missing, scope) : noFallback;
   const index = compiler.pathIndex(names);
   const stepsAfter = (count: number): ((value: PyValue) => PyValue | undefined) => {
-    const rest = String(path.value).slice(names.slice(0, count).join('.').length);
-    const steps = rest.startsWith('.') ? rest.slice(1) : rest;
-    return rest === '' ? (value) => value : (value) => valueAt(state, value, steps);
+    const restOfPath = String(path.value).slice(names.slice(0, count).join('.').length);
+    const steps = restOfPath.startsWith('.') ? restOfPath.slice(1) : restOfPath;
+    return restOfPath === '' ? (value) => value : (value) => valueAt(state, value, steps);
   };
   const fromField = stepsAfter(1);
   const fromMember = stepsAfter(names.length);
   return (frame) => {
-    const otherwise = fallback(frame);
+    const fallbackValue = fallback(frame);
     const member = index === undefined ? undefined : fields[index];
     if (member !== undefined) {
       const found = fromMember(member);
-      return found === undefined ? otherwise : found;
+      return found === undefined ? fallbackValue : found;
     }
     const value = field();
     const found = value === undefined ? undefined : fromField(value);
-    return found === undefined ? otherwise : found;
+    return found === undefined ? fallbackValue : found;
   };
 }
 
@@ -210,7 +210,7 @@ export function compileGet(
 ): Code {
   const index = slotOf(compiler, node, scope);
   const isOfRecord = pathOf(node)?.length === 1;
-  const otherwise = node.args[1]?.value;
-  const missing = otherwise?.kind === 'constant' ? otherwise.value : null;
+  const fallbackNode = node.args[1]?.value;
+  const missing = fallbackNode?.kind === 'constant' ? fallbackNode.value : null;
   return slotOr(compiler, index, isOfRecord ? () => missing : general);
 }

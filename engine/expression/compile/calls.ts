@@ -43,14 +43,14 @@ export function compileCall(
   }
   const { state } = compiler;
   const calleeCode = compiler.compile(callee, scope);
-  const plain = plainArguments(compiler, args, scope);
-  if (plain !== undefined)
+  const plainArgs = plainArguments(compiler, args, scope);
+  if (plainArgs !== undefined)
     return (frame) => {
       const target = calleeCode(frame);
       return callValue(
         state,
         target,
-        plain.map((code) => code(frame)),
+        plainArgs.map((code) => code(frame)),
       );
     };
   const positional = compilePositional(compiler, args, scope);
@@ -88,18 +88,18 @@ function compileNativeCall(
   scope: NameScope,
 ): Code {
   const { state } = compiler;
-  const plain = plainArguments(compiler, args, scope);
-  if (plain !== undefined && isFixed(native, plain.length)) {
+  const plainArgs = plainArguments(compiler, args, scope);
+  if (plainArgs !== undefined && isFixed(native, plainArgs.length)) {
     const { code } = native;
-    const [a, b, c] = plain;
+    const [a, b, c] = plainArgs;
     if (a === undefined) return () => code(state);
     if (b === undefined) return (frame) => code(state, a(frame));
     if (c === undefined) return (frame) => code(state, a(frame), b(frame));
-    if (plain.length === 3) return (frame) => code(state, a(frame), b(frame), c(frame));
+    if (plainArgs.length === 3) return (frame) => code(state, a(frame), b(frame), c(frame));
   }
-  if (plain !== undefined) {
+  if (plainArgs !== undefined) {
     const { variadic } = native;
-    const values = (frame: ActivationFrame) => plain.map((code) => code(frame));
+    const values = (frame: ActivationFrame) => plainArgs.map((code) => code(frame));
     if (variadic !== undefined) return (frame) => variadic(state, values(frame), undefined);
     return (frame) => callNative(state, native, values(frame));
   }
@@ -153,25 +153,25 @@ function compileMethodCall(
   const { state } = compiler;
   const { name } = callee;
   const object = compiler.compile(callee.object, scope);
-  const plain = plainArguments(compiler, args, scope);
-  const positional = plain ? undefined : compilePositional(compiler, args, scope);
-  const keywords = plain ? undefined : compileKeywords(compiler, args, scope);
+  const plainArgs = plainArguments(compiler, args, scope);
+  const positional = plainArgs ? undefined : compilePositional(compiler, args, scope);
+  const keywords = plainArgs ? undefined : compileKeywords(compiler, args, scope);
   const slow = (self: PyValue, frame: ActivationFrame) => {
     const method = getAttribute(self, name);
-    const values = plain ? plain.map((code) => code(frame)) : positional!(frame);
-    const named = keywords?.(frame, method);
+    const values = plainArgs ? plainArgs.map((code) => code(frame)) : positional!(frame);
+    const keywordArgs = keywords?.(frame, method);
     return method instanceof BoundMethod
-      ? callMethod(state, method.self, method.native, values, named)
-      : callValue(state, method, values, named);
+      ? callMethod(state, method.self, method.native, values, keywordArgs)
+      : callValue(state, method, values, keywordArgs);
   };
-  if (plain === undefined || plain.length > 3) return (frame) => slow(object(frame), frame);
+  if (plainArgs === undefined || plainArgs.length > 3) return (frame) => slow(object(frame), frame);
   const ofText = methodOfType('str', name);
   const ofDict = methodOfType('dict', name);
-  const fastText = isFixed(ofText, plain.length) ? ofText.code : undefined;
-  const fastDict = isFixed(ofDict, plain.length) ? ofDict.code : undefined;
+  const fastText = isFixed(ofText, plainArgs.length) ? ofText.code : undefined;
+  const fastDict = isFixed(ofDict, plainArgs.length) ? ofDict.code : undefined;
   const fast = (self: PyValue) =>
     typeof self === 'string' ? fastText : self instanceof PyDict ? fastDict : undefined;
-  const [a, b, c] = plain;
+  const [a, b, c] = plainArgs;
   if (a === undefined)
     return (frame) => {
       const self = object(frame);
@@ -214,7 +214,7 @@ function compilePositional(
         values.push(value);
         continue;
       }
-      const items = unpackable(state, value);
+      const items = valuesToUnpack(state, value);
       state.budget.elements(items.length);
       for (const item of items) values.push(item);
     }
@@ -223,7 +223,7 @@ function compilePositional(
 }
 
 /** The items of a value behind a star. */
-export function unpackable(state: EvaluationState, value: PyValue): readonly PyValue[] {
+export function valuesToUnpack(state: EvaluationState, value: PyValue): readonly PyValue[] {
   const isIterable =
     typeof value === 'string' ||
     value instanceof PyList ||

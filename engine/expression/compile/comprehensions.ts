@@ -19,12 +19,12 @@ import { compileTarget } from './targets.js';
 
 type ComprehensionNode = SyntaxNode & { readonly kind: 'comprehension' };
 
-/** One `for` of a comprehension. The first one's iterable is evaluated outside. */
+/** A `for` clause of a comprehension. The iterable of the first clause is evaluated outside the comprehension. */
 interface CompiledClause {
   readonly iterable: Code;
   readonly assign: (frame: ActivationFrame, value: PyValue) => void;
   readonly accepts: ((frame: ActivationFrame) => boolean) | undefined;
-  /** What each item costs. */
+  /** The cost of each item. */
   readonly cost: number;
 }
 
@@ -60,9 +60,9 @@ export function compileComprehension(
     };
   if (node.result === 'generator')
     return (frame) => {
-      // As in Python, what cannot be iterated fails here, not at the first item.
+      // As in Python, a value that cannot be iterated fails here, not at the first item.
       const source = iterate(state, iterable(frame));
-      return generate(state, clauses, source, enter(frame), element);
+      return generateItems(state, clauses, source, enter(frame), element);
     };
   if (node.result === 'list' && clauses.length === 1) {
     const { assign, accepts, cost } = clauses[0]!;
@@ -84,7 +84,7 @@ export function compileComprehension(
         const before = budget.memory;
         const changes = budget.mutations;
         const value = element(inner);
-        if (budget.memory - before > 1000) release(state, before, changes, value);
+        if (budget.memory - before > 1000) releaseValue(state, before, changes, value);
         budget.grow(items.length);
         items.push(value);
       }
@@ -95,11 +95,11 @@ export function compileComprehension(
       const source = iterable(frame);
       const items: PyValue[] = [];
       const inner = enter(frame);
-      loop(state, clauses, 0, source, inner, () => {
+      loopClause(state, clauses, 0, source, inner, () => {
         const before = state.budget.memory;
         const changes = state.budget.mutations;
         const value = element(inner);
-        if (state.budget.memory - before > 1000) release(state, before, changes, value);
+        if (state.budget.memory - before > 1000) releaseValue(state, before, changes, value);
         state.budget.grow(items.length);
         items.push(value);
       });
@@ -110,7 +110,7 @@ export function compileComprehension(
       const source = iterable(frame);
       const set = new PySet(false);
       const inner = enter(frame);
-      loop(state, clauses, 0, source, inner, () => {
+      loopClause(state, clauses, 0, source, inner, () => {
         state.budget.grow(set.map.size);
         addMember(set, element(inner));
       });
@@ -120,7 +120,7 @@ export function compileComprehension(
     const source = iterable(frame);
     const dict = new PyDict();
     const inner = enter(frame);
-    loop(state, clauses, 0, source, inner, () => {
+    loopClause(state, clauses, 0, source, inner, () => {
       state.budget.grow(dict.map.size);
       const name = key!(inner);
       setItem(dict, name, element(inner));
@@ -129,7 +129,7 @@ export function compileComprehension(
   };
 }
 
-/** What a `for` runs over; that it cannot be iterated is an error at its own position. */
+/** Compiles the iterable of a `for`; if it cannot be iterated, the error names its position. */
 function compileIterable(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): Code {
   const code = compiler.compile(node, scope);
   if (!compiler.locates) return code;
@@ -151,7 +151,7 @@ function compileClauses(
   node: ComprehensionNode,
   scope: NameScope,
 ): readonly CompiledClause[] {
-  // Targets first: a name that a later clause assigns is local in all of them.
+  // Targets are compiled first: a name that a later clause assigns is local in all clauses.
   const targets = node.clauses.map(({ target }) => compileTarget(compiler, target, scope));
   return node.clauses.map((clause, i) => {
     const isLast = i === node.clauses.length - 1;
@@ -178,7 +178,7 @@ function compileConditions(
 }
 
 /** Runs the clauses from `level` on over the items of a value, and `produce` for each combination. */
-function loop(
+function loopClause(
   state: EvaluationState,
   clauses: readonly CompiledClause[],
   level: number,
@@ -193,7 +193,7 @@ function loop(
     assign(frame, item);
     if (accepts !== undefined && !accepts(frame)) return;
     if (next === undefined) produce();
-    else loop(state, clauses, level + 1, next.iterable(frame), frame, produce);
+    else loopClause(state, clauses, level + 1, next.iterable(frame), frame, produce);
   };
   if (source instanceof PyList || source instanceof PyTuple) {
     const { items } = source;
@@ -206,7 +206,7 @@ function loop(
 }
 
 /** A generator: its clauses are iterators on a stack, and each `next` runs until the next element. */
-function generate(
+function generateItems(
   state: EvaluationState,
   clauses: readonly CompiledClause[],
   first: PyIterator,
@@ -235,7 +235,7 @@ function generate(
           continue;
         }
         const value = element(frame);
-        if (state.budget.memory - before > 1000) release(state, before, changes, value);
+        if (state.budget.memory - before > 1000) releaseValue(state, before, changes, value);
         return value;
       }
       return undefined;
@@ -271,7 +271,7 @@ function generateSimply(
       const before = budget.memory;
       const changes = budget.mutations;
       const value = element(frame);
-      if (budget.memory - before > 1000) release(state, before, changes, value);
+      if (budget.memory - before > 1000) releaseValue(state, before, changes, value);
       isOpen = true;
       return value;
     }
@@ -279,7 +279,12 @@ function generateSimply(
 }
 
 /** Gives back the memory of a pass of which only a simple value stays; a change of a collection may have kept more. */
-function release(state: EvaluationState, before: number, changes: number, value: PyValue): void {
+function releaseValue(
+  state: EvaluationState,
+  before: number,
+  changes: number,
+  value: PyValue,
+): void {
   if (state.budget.mutations !== changes) return;
   if (typeof value === 'string') state.budget.memory = before + 2 * value.length + 16;
   else if (typeof value !== 'object' || value === null || value instanceof Float)

@@ -8,7 +8,7 @@ import { formatValue } from '../formatting/format-value.js';
 import { Float, PyDict, PyLambda, PyList, PySet, PySlice, PyTuple } from '../values/values.js';
 import type { Code, ActivationFrame, PyValue } from '../values/values.js';
 import { costOf } from '../syntax/children.js';
-import { unpackable } from './calls.js';
+import { valuesToUnpack } from './calls.js';
 import { NameScope } from './scope.js';
 import type { NodeCompiler } from './scope.js';
 
@@ -62,9 +62,9 @@ function compileItems(
         values.push(value);
         continue;
       }
-      const unpacked = unpackable(state, value);
-      state.budget.elements(values.length + unpacked.length);
-      for (const one of unpacked) values.push(one);
+      const unpackedValues = valuesToUnpack(state, value);
+      state.budget.elements(values.length + unpackedValues.length);
+      for (const one of unpackedValues) values.push(one);
     }
     return values;
   };
@@ -95,11 +95,11 @@ export function compileDict(
         continue;
       }
       flush();
-      const other = value(frame);
-      if (!(other instanceof PyDict))
-        throw typeError(`'${typeName(other)}' object is not a mapping`);
-      state.budget.elements(dict.map.size + other.map.size);
-      updateDict(dict, other);
+      const otherDict = value(frame);
+      if (!(otherDict instanceof PyDict))
+        throw typeError(`'${typeName(otherDict)}' object is not a mapping`);
+      state.budget.elements(dict.map.size + otherDict.map.size);
+      updateDict(dict, otherDict);
     }
     flush();
     return dict;
@@ -138,8 +138,8 @@ function compilePart(
   if (part.spec.length === 0) {
     if (conversion === '')
       return (frame) => {
-        const shown = value(frame);
-        return typeof shown === 'string' ? shown : strOf(state, shown);
+        const shownValue = value(frame);
+        return typeof shownValue === 'string' ? shownValue : strOf(state, shownValue);
       };
     return (frame) => write(state, value(frame));
   }
@@ -149,14 +149,14 @@ function compilePart(
     constant === undefined ? compileTemplate(compiler, part.spec, scope) : () => constant;
   const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
   return (frame) => {
-    const shown = value(frame);
+    const shownValue = value(frame);
     // toFixed rounds like Python, unless the value may lie in the middle of two results; see fixedText.
-    if (places !== undefined && shown instanceof Float && conversion === '') {
+    if (places !== undefined && shownValue instanceof Float && conversion === '') {
       const count = Number(places);
-      const isEasy = isEasilyFixed(Math.abs(shown.value), count);
-      if (isEasy) return shown.value.toFixed(count);
+      const isEasy = isEasilyFixed(Math.abs(shownValue.value), count);
+      if (isEasy) return shownValue.value.toFixed(count);
     }
-    const converted = conversion === '' ? shown : write(state, shown);
+    const converted = conversion === '' ? shownValue : write(state, shownValue);
     return formatValue(state, converted, spec(frame));
   };
 }
@@ -167,9 +167,9 @@ export function compileSlice(
   node: SyntaxNode & { readonly kind: 'slice' },
   scope: NameScope,
 ): Code {
-  const none: Code = () => null;
+  const noValue: Code = () => null;
   const [start, stop, step] = [node.start, node.stop, node.step].map((part) =>
-    part ? compiler.compile(part, scope) : none,
+    part ? compiler.compile(part, scope) : noValue,
   ) as [Code, Code, Code];
   return (frame) => new PySlice(start(frame), stop(frame), step(frame));
 }
@@ -181,12 +181,14 @@ export function compileLambda(
   outer: NameScope,
 ): Code {
   const scope = new NameScope(outer);
-  const named = (...kinds: string[]) => node.parameters.filter(({ kind }) => kinds.includes(kind));
-  const positional = named('positional-only', 'positional');
-  const keywordOnly = named('keyword-only');
-  const rest = named('rest');
-  const keywords = named('keywords');
-  for (const { name } of positional.concat(keywordOnly, rest, keywords)) scope.declare(name);
+  const parametersOf = (...kinds: string[]) =>
+    node.parameters.filter(({ kind }) => kinds.includes(kind));
+  const positional = parametersOf('positional-only', 'positional');
+  const keywordOnly = parametersOf('keyword-only');
+  const restParameters = parametersOf('rest');
+  const keywords = parametersOf('keywords');
+  for (const { name } of positional.concat(keywordOnly, restParameters, keywords))
+    scope.declare(name);
   const defaults = positional
     .concat(keywordOnly)
     .map(({ defaultValue }) => defaultValue && compiler.compile(defaultValue, outer));
@@ -194,9 +196,9 @@ export function compileLambda(
   const code = {
     parameters: {
       names: positional.map(({ name }) => name),
-      positionalOnly: named('positional-only').length,
+      positionalOnly: parametersOf('positional-only').length,
       keywordOnly: keywordOnly.map(({ name }) => name),
-      hasRest: rest.length > 0,
+      hasRest: restParameters.length > 0,
       hasKeywords: keywords.length > 0,
     },
     frameSize: scope.layout.size,

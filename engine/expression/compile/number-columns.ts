@@ -3,7 +3,7 @@ import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/t
 import { Float } from '../values/values.js';
 import { memberPathOf, type MemberPath } from './record-fields.js';
 
-/** What the values of a column of numbers are. */
+/** The type of the values in a column of numbers. */
 export type NumberKind = 'int' | 'float' | 'bool';
 
 /**
@@ -49,25 +49,25 @@ function operandOf(node: SyntaxNode, columnOf: ColumnOf): Operand | undefined {
       return constantOperand(node.value);
     case 'unary': {
       const operand = operandOf(node.operand, columnOf);
-      return operand && unary(node.operator, operand);
+      return operand && unaryColumn(node.operator, operand);
     }
     case 'binary': {
       const left = operandOf(node.left, columnOf);
       const right = left && operandOf(node.right, columnOf);
-      return left && right && binary(node.operator, left, right);
+      return left && right && binaryColumn(node.operator, left, right);
     }
     case 'and':
     case 'or': {
       const operands: Operands = operandsOf(node.operands, columnOf) ?? [undefined];
       return operands.reduceRight(
-        (rest, first) => rest && first && junction(node.kind, first, rest),
+        (rest, first) => rest && first && booleanOperation(node.kind, first, rest),
       );
     }
     case 'comparison':
-      return comparison(node, columnOf);
+      return comparisonColumn(node, columnOf);
     case 'conditional': {
       const operands = operandsOf([node.test, node.value, node.otherwise], columnOf);
-      return operands && choice(operands[0]!, operands[1]!, operands[2]!);
+      return operands && choiceColumn(operands[0]!, operands[1]!, operands[2]!);
     }
     default: {
       const path = memberPathOf(node);
@@ -94,13 +94,13 @@ function constantOperand(value: unknown): Operand | undefined {
   return value instanceof Float ? { kind: 'float', values: value.value } : undefined;
 }
 
-/** An operation on two numbers. NaN, which is no int, leaves the record to its own evaluation. */
+/** An operation on two numbers. NaN, which is no int, means that the record is evaluated by itself. */
 type Operation = (a: number, b: number) => number;
 
 const intOperations: Partial<Record<BinaryOperator, Operation>> = {
-  '+': (a, b) => safe(a + b),
-  '-': (a, b) => safe(a - b),
-  '*': (a, b) => safe(a * b),
+  '+': (a, b) => safeInteger(a + b),
+  '-': (a, b) => safeInteger(a - b),
+  '*': (a, b) => safeInteger(a * b),
   '//': (a, b) => (b === 0 ? Number.NaN : (intFloorDivide(a, b) as number)),
   '%': (a, b) => (b === 0 ? Number.NaN : (intModulo(a, b) as number)),
 };
@@ -115,46 +115,50 @@ const floatOperations: Partial<Record<BinaryOperator, Operation>> = {
 };
 
 const comparisons: Partial<Record<ComparisonOperator, Operation>> = {
-  '==': (a, b) => truth(a, b, a === b),
-  '!=': (a, b) => truth(a, b, a !== b),
-  '<': (a, b) => truth(a, b, a < b),
-  '<=': (a, b) => truth(a, b, a <= b),
-  '>': (a, b) => truth(a, b, a > b),
-  '>=': (a, b) => truth(a, b, a >= b),
+  '==': (a, b) => truthValue(a, b, a === b),
+  '!=': (a, b) => truthValue(a, b, a !== b),
+  '<': (a, b) => truthValue(a, b, a < b),
+  '<=': (a, b) => truthValue(a, b, a <= b),
+  '>': (a, b) => truthValue(a, b, a > b),
+  '>=': (a, b) => truthValue(a, b, a >= b),
 };
 
 /** An int that a double holds exactly; there is no negative zero among ints. */
-function safe(value: number): number {
+function safeInteger(value: number): number {
   return Number.isSafeInteger(value) ? value + 0 : Number.NaN;
 }
 
-function truth(a: number, b: number, holds: boolean): number {
+function truthValue(a: number, b: number, holds: boolean): number {
   if (a !== a || b !== b) return Number.NaN;
   return holds ? 1 : 0;
 }
 
-function binary(operator: BinaryOperator, a: Operand, b: Operand): Operand | undefined {
+function binaryColumn(operator: BinaryOperator, a: Operand, b: Operand): Operand | undefined {
   if (a.kind === 'bool' || b.kind === 'bool') return undefined;
   const isInt = a.kind === 'int' && b.kind === 'int' && operator !== '/';
   const operation = (isInt ? intOperations : floatOperations)[operator];
   if (operation === undefined) return undefined;
-  // Nothing else uses the operands.
-  const into = [a.values, b.values].find((values) => typeof values !== 'number');
-  return { kind: isInt ? 'int' : 'float', values: combine(operation, a, b, into) };
+  // The operands are used nowhere else, so one of their arrays can hold the result.
+  const targetArray = [a.values, b.values].find((values) => typeof values !== 'number');
+  return { kind: isInt ? 'int' : 'float', values: combineColumns(operation, a, b, targetArray) };
 }
 
-function unary(operator: '+' | '-' | '~' | 'not', a: Operand): Operand | undefined {
+function unaryColumn(operator: '+' | '-' | '~' | 'not', a: Operand): Operand | undefined {
   const zero: Operand = { kind: a.kind, values: 0 };
-  if (operator === 'not') return { kind: 'bool', values: combine(comparisons['==']!, a, zero) };
+  if (operator === 'not')
+    return { kind: 'bool', values: combineColumns(comparisons['==']!, a, zero) };
   if (a.kind === 'bool' || operator === '~') return undefined;
   if (operator === '+') return a;
-  return { kind: a.kind, values: combine(a.kind === 'int' ? negativeInt : negative, a, zero) };
+  return {
+    kind: a.kind,
+    values: combineColumns(a.kind === 'int' ? negativeInt : negateNumber, a, zero),
+  };
 }
 
-const negative: Operation = (a) => -a;
+const negateNumber: Operation = (a) => -a;
 const negativeInt: Operation = (a) => 0 - a;
 
-function comparison(
+function comparisonColumn(
   { first, rest }: SyntaxNode & { readonly kind: 'comparison' },
   columnOf: ColumnOf,
 ): Operand | undefined {
@@ -164,20 +168,23 @@ function comparison(
     const right = left && operandOf(operand, columnOf);
     const operation = comparisons[operator];
     if (!left || !right || !operation) return undefined;
-    const one: Operand = { kind: 'bool', values: combine(operation, left, right) };
-    all = all === undefined ? one : junction('and', all, one);
+    const comparisonResult: Operand = {
+      kind: 'bool',
+      values: combineColumns(operation, left, right),
+    };
+    all = all === undefined ? comparisonResult : booleanOperation('and', all, comparisonResult);
     left = right;
   }
   return all;
 }
 
 /** `first and rest` or `first or rest`; undefined if they are of different kinds. */
-function junction(kind: 'and' | 'or', first: Operand, rest: Operand): Operand | undefined {
-  return kind === 'and' ? choice(first, rest, first) : choice(first, first, rest);
+function booleanOperation(kind: 'and' | 'or', first: Operand, rest: Operand): Operand | undefined {
+  return kind === 'and' ? choiceColumn(first, rest, first) : choiceColumn(first, first, rest);
 }
 
-/** `a if test else b`. A record whose test or chosen value is NaN is left to its own evaluation. */
-function choice(test: Operand, a: Operand, b: Operand): Operand | undefined {
+/** `a if test else b`. A record whose test or chosen value is NaN is evaluated by itself. */
+function choiceColumn(test: Operand, a: Operand, b: Operand): Operand | undefined {
   if (a.kind !== b.kind) return undefined;
   const tests = test.values;
   if (typeof tests === 'number') {
@@ -187,16 +194,16 @@ function choice(test: Operand, a: Operand, b: Operand): Operand | undefined {
   const values = new Float64Array(tests.length);
   const [whole, other] = [a.values, b.values];
   for (let i = 0; i < values.length; i++) {
-    const one = tests[i]!;
-    if (one !== one) values[i] = Number.NaN;
-    else if (one !== 0) values[i] = typeof whole === 'number' ? whole : whole[i]!;
+    const testValue = tests[i]!;
+    if (testValue !== testValue) values[i] = Number.NaN;
+    else if (testValue !== 0) values[i] = typeof whole === 'number' ? whole : whole[i]!;
     else values[i] = typeof other === 'number' ? other : other[i]!;
   }
   return { kind: a.kind, values };
 }
 
-/** The results of an operation on two operands, in an array that may be that of one of them. */
-function combine(
+/** The results of an operation on two operands; the array may be that of an operand. */
+function combineColumns(
   operation: Operation,
   { values: a }: Operand,
   { values: b }: Operand,

@@ -151,8 +151,8 @@ export function compileConditional(
 ): Code {
   const test = compileTest(compiler, node.test, scope);
   const value = compiler.compile(node.value, scope);
-  const otherwise = compiler.compile(node.otherwise, scope);
-  return (frame) => (test(frame) ? value(frame) : otherwise(frame));
+  const otherwiseCode = compiler.compile(node.otherwise, scope);
+  return (frame) => (test(frame) ? value(frame) : otherwiseCode(frame));
 }
 
 type ComparisonOperation = (runtime: Runtime, a: PyValue, b: PyValue) => boolean;
@@ -178,17 +178,17 @@ export function compileComparison(
 ): Code {
   const { state } = compiler;
   const first = compiler.compile(node.first, scope);
-  const rest = node.rest.map((part) => ({
+  const restParts = node.rest.map((part) => ({
     operation: compiler.located(part, comparisonOperations[part.operator]),
     operand: compiler.compile(part.operand, scope),
   }));
-  if (rest.length === 1) {
+  if (restParts.length === 1) {
     const [{ operator, operand }] = node.rest as [(typeof node.rest)[0]];
-    return compileOne(state, operator, first, rest[0]!.operand, constantOf(operand));
+    return compileOne(state, operator, first, restParts[0]!.operand, constantOf(operand));
   }
   return (frame) => {
     let a = first(frame);
-    for (const { operation, operand } of rest) {
+    for (const { operation, operand } of restParts) {
       const b = operand(frame);
       if (!operation(state, a, b)) return false;
       a = b;

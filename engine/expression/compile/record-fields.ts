@@ -9,7 +9,7 @@ export type MemberPath = readonly string[];
 export interface RecordUse {
   /** The paths that it names, none of which begins with another one. */
   readonly paths: readonly MemberPath[];
-  /** It also uses the record in another way. */
+  /** Whether the expression also uses the record as a whole. */
   readonly isWhole: boolean;
 }
 
@@ -33,10 +33,10 @@ export function recordUse(root: SyntaxNode): RecordUse {
     } else for (const child of childrenOf(node)) open.push(child);
   }
   const isNamed = (path: MemberPath): boolean => paths.has(pathKey(path));
-  const outermost = Array.from(paths.values()).filter(
+  const outermostPaths = Array.from(paths.values()).filter(
     (path) => !path.some((_, i) => i > 0 && isNamed(path.slice(0, i))),
   );
-  return { paths: outermost, isWhole };
+  return { paths: outermostPaths, isWhole };
 }
 
 /** A text that only this path has. */
@@ -56,14 +56,14 @@ export function memberPathOf(node: SyntaxNode): MemberPath | undefined {
 
 /** The path of attributes and constant keys. */
 function chainPath(node: SyntaxNode): MemberPath | undefined {
-  const names: string[] = [];
+  const reversedKeys: string[] = [];
   let at = node;
   for (; at.kind === 'attribute' || at.kind === 'subscript'; at = at.object) {
     const name = at.kind === 'attribute' ? attributeName(at) : textOf(at.index);
     if (name === undefined) return undefined;
-    names.push(name);
+    reversedKeys.push(name);
   }
-  return isRecord(at) && names.length > 0 ? names.toReversed() : undefined;
+  return isRecord(at) && reversedKeys.length > 0 ? reversedKeys.toReversed() : undefined;
 }
 
 function attributeName({ name }: SyntaxNode & { readonly kind: 'attribute' }): string | undefined {
@@ -108,8 +108,8 @@ export function getPath(node: SyntaxNode): MemberPath | undefined {
     node.args.every(({ kind }) => kind === 'positional');
   const text = isPath ? textOf(path.value) : undefined;
   if (text === undefined) return undefined;
-  const names = /^(?:[A-Za-z_]\w*(?:\.(?=[A-Za-z_]\w*(?:[.[]|$))|(?=[.[]|$)))+/
+  const memberNames = /^(?:[A-Za-z_]\w*(?:\.(?=[A-Za-z_]\w*(?:[.[]|$))|(?=[.[]|$)))+/
     .exec(text)?.[0]
     .split('.');
-  return names;
+  return memberNames;
 }

@@ -18,7 +18,7 @@ const pureFunctions: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether an expression gives the same result for the same values of what it reads, and changes none of them. */
+/** Whether an expression has the same result whenever it reads the same values, and changes no value that it reads. */
 export function isRepeatable(root: SyntaxNode): boolean {
   return everyNode(root, (node) => {
     if (node.kind === 'attribute') return !changingMethods.has(node.name);
@@ -33,7 +33,7 @@ const datasetFunctions: ReadonlySet<string> = new Set(
     .map(({ signature }) => signature.slice(0, signature.indexOf('('))),
 );
 
-/** How often an expression names functions of datasets. */
+/** The number of calls of dataset functions in an expression. */
 export function datasetCalls(root: SyntaxNode): number {
   let calls = 0;
   everyNode(root, (node) => {
@@ -85,7 +85,7 @@ function certainCall(node: SyntaxNode): SyntaxNode | undefined {
   return undefined;
 }
 
-/** Nodes that are evaluated whenever a node is; not all of them. */
+/** The child nodes that are evaluated whenever the node is; conditional children are left out. */
 function certainChildren(node: SyntaxNode): readonly SyntaxNode[] {
   const children = childrenOf(node);
   switch (node.kind) {

@@ -37,12 +37,12 @@ export interface RecordFields {
 /** The fields where there is no record, or where the record itself is at hand. */
 export const noFields: RecordFields = { lookUp: () => undefined, names: () => [] };
 
-/** How many slots a frame needs; it grows while the code of the frame is compiled. */
+/** The number of slots of a frame; it grows while the code of the frame is compiled. */
 interface FrameLayout {
   size: number;
 }
 
-/** Where a variable is: slot `slot` of the frame `hops` levels up. */
+/** The address of a variable: slot `slot` of the frame `hops` levels up. */
 export interface SlotAddress {
   readonly hops: number;
   readonly slot: number;
@@ -61,14 +61,14 @@ export class NameScope {
 
   /** The slot of a name of this scope. */
   declare(name: string): number {
-    const known = this.#names.get(name);
-    if (known !== undefined) return known;
+    const knownName = this.#names.get(name);
+    if (knownName !== undefined) return knownName;
     const slot = this.layout.size++;
     this.#names.set(name, slot);
     return slot;
   }
 
-  /** A slot without a name. */
+  /** Reserves a slot without a name. */
   reserve(): number {
     return this.layout.size++;
   }
@@ -87,7 +87,7 @@ export class NameScope {
   }
 }
 
-/** What a name means: a local variable, a variable of the caller, the record, a built-in function, or nothing. */
+/** The meaning of a name: a local variable, a variable of the caller, the record, a built-in function, or nothing. */
 export type NameMeaning =
   | { readonly kind: 'slot'; readonly address: SlotAddress }
   | { readonly kind: 'variable'; readonly index: number }
@@ -95,12 +95,12 @@ export type NameMeaning =
   | { readonly kind: 'builtin'; readonly value: Native | PyType }
   | { readonly kind: 'unknown' };
 
-/** What the compilers of the kinds of nodes need. */
+/** The functions that the compilers of the kinds of nodes need. */
 export interface NodeCompiler {
   readonly state: EvaluationState;
   compile(node: SyntaxNode, scope: NameScope): Code;
   meaning(name: string, scope: NameScope): NameMeaning;
-  /** What an unknown name may stand for. */
+  /** Names that are similar to an unknown name. */
   suggestions(name: string, scope: NameScope): readonly string[];
   /** Code whose errors have a position, if they do not have one yet; where errors are not located, the code as it is. */
   located<A extends readonly unknown[], R>(

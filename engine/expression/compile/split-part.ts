@@ -63,7 +63,7 @@ function countOf(text: string, separator: string): number {
   return count;
 }
 
-/** Part number `part` of a text that has so many. */
+/** Part number `part` of a text that has at least that many. */
 function partOf(text: string, separator: string, part: number): string {
   let from = 0;
   for (let i = 0; i < part; i++) from = text.indexOf(separator, from) + separator.length;

@@ -7,7 +7,7 @@ import { typeName } from '../values/type-name.js';
 import { Float } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 import { floatDigits, untypedDigits } from './format-float.js';
-import { groupDigits, pad, parseSpec } from './spec.js';
+import { groupDigits, padText, parseSpec } from './spec.js';
 import type { FormatSpec } from './spec.js';
 
 /** The text of a value by a format specification, as `format()` of Python. */
@@ -38,13 +38,13 @@ function formatText(runtime: Runtime, text: string, spec: FormatSpec): string {
   if (spec.grouping !== '') throw cannotGroup(spec.grouping, 's');
   if (spec.align === '=') throw valueError("'=' alignment not allowed in string format specifier");
   const isCut = spec.precision !== undefined && codePointLength(text) > spec.precision;
-  return pad(runtime, spec, '', isCut ? sliceText(text, 0, spec.precision!) : text);
+  return padText(runtime, spec, '', isCut ? sliceText(text, 0, spec.precision!) : text);
 }
 
 function unknownCode(spec: FormatSpec, value: PyValue): Error {
   const code = spec.type.codePointAt(0)!;
-  const shown = code > 32 && code < 128 ? spec.type : `\\x${code.toString(16)}`;
-  return valueError(`Unknown format code '${shown}' for object of type '${typeName(value)}'`);
+  const shownCode = code > 32 && code < 128 ? spec.type : `\\x${code.toString(16)}`;
+  return valueError(`Unknown format code '${shownCode}' for object of type '${typeName(value)}'`);
 }
 
 function cannotGroup(grouping: string, type: string): Error {
@@ -77,7 +77,7 @@ function formatInt(runtime: Runtime, int: PyInt, spec: FormatSpec, value: PyValu
   let digits = form.base === 10 ? intText(size, runtime.budget) : size.toString(form.base);
   if (type === 'X') digits = digits.toUpperCase();
   const head = signOf(isNegative, spec) + (spec.isAlternate ? form.prefix : '');
-  return finish(runtime, spec, head, digits, '', form.group);
+  return finishFormat(runtime, spec, head, digits, '', form.group);
 }
 
 function formatCharacter(runtime: Runtime, int: PyInt, spec: FormatSpec): string {
@@ -90,7 +90,7 @@ function formatCharacter(runtime: Runtime, int: PyInt, spec: FormatSpec): string
     throw overflowError('Python int too large to convert to C long');
   if (int < 0 || int > 0x10ffff) throw overflowError('%c arg not in range(0x110000)');
   const align = spec.align || (spec.hasZero ? '=' : '>');
-  return pad(runtime, { ...spec, align }, '', String.fromCodePoint(Number(int)));
+  return padText(runtime, { ...spec, align }, '', String.fromCodePoint(Number(int)));
 }
 
 function formatFloat(runtime: Runtime, number: number, spec: FormatSpec, value: PyValue): string {
@@ -104,11 +104,11 @@ function formatFloat(runtime: Runtime, number: number, spec: FormatSpec, value: 
       : floatDigits(runtime, size, type === 'n' ? 'g' : type, spec.precision, spec.isAlternate);
   const isZero = spec.noNegativeZero && !/[1-9a-df-z]/i.test(text.replace(/e.*$/i, ''));
   const isNegative = (number < 0 || Object.is(number, -0)) && !isZero;
-  const whole = /^\d*/.exec(text)![0];
+  const wholeDigits = /^\d*/.exec(text)![0];
   const head = signOf(isNegative, spec);
-  return whole === ''
-    ? finish(runtime, { ...spec, grouping: '' }, head, '', text, 3)
-    : finish(runtime, spec, head, whole, text.slice(whole.length), 3);
+  return wholeDigits === ''
+    ? finishFormat(runtime, { ...spec, grouping: '' }, head, '', text, 3)
+    : finishFormat(runtime, spec, head, wholeDigits, text.slice(wholeDigits.length), 3);
 }
 
 function signOf(isNegative: boolean, spec: FormatSpec): string {
@@ -117,7 +117,7 @@ function signOf(isNegative: boolean, spec: FormatSpec): string {
 }
 
 /** Puts sign, digits and rest together; a `0` before the width fills with zeros, which are grouped, too. */
-function finish(
+function finishFormat(
   runtime: Runtime,
   spec: FormatSpec,
   head: string,
@@ -128,11 +128,12 @@ function finish(
   const fillsDigits = spec.fill === '0' && (spec.align === '=' || spec.align === '');
   if (fillsDigits && (spec.hasZero || spec.align === '=')) {
     runtime.budget.text(spec.width);
-    const least = spec.width - head.length - rest.length;
-    if (whole === '' && spec.grouping === '') return head + '0'.repeat(Math.max(0, least)) + rest;
-    return head + groupDigits(whole, spec.grouping, group, Math.max(0, least)) + rest;
+    const minWidth = spec.width - head.length - rest.length;
+    if (whole === '' && spec.grouping === '')
+      return head + '0'.repeat(Math.max(0, minWidth)) + rest;
+    return head + groupDigits(whole, spec.grouping, group, Math.max(0, minWidth)) + rest;
   }
   const digits = groupDigits(whole, spec.grouping, group);
   const align = spec.align || (spec.hasZero ? '=' : '>');
-  return pad(runtime, { ...spec, align }, head, digits + rest);
+  return padText(runtime, { ...spec, align }, head, digits + rest);
 }

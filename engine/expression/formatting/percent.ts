@@ -81,17 +81,22 @@ class PercentFormatter {
     this.#read(/[hlL]?/y);
     const type = this.#text[this.#position];
     if (type === undefined) throw valueError('incomplete format');
-    const whole = String.fromCodePoint(this.#text.codePointAt(this.#position)!);
-    this.#position += whole.length;
+    const wholeCharacter = String.fromCodePoint(this.#text.codePointAt(this.#position)!);
+    this.#position += wholeCharacter.length;
     if (type === '%') return '%';
-    const conversion = { flags: isLeft ? `${flags}-` : flags, width, precision, type: whole };
+    const conversion = {
+      flags: isLeft ? `${flags}-` : flags,
+      width,
+      precision,
+      type: wholeCharacter,
+    };
     if (!'sradiuoxXeEfFgGc'.includes(type)) {
       const index = codePointLength(this.#text.slice(0, this.#position)) - 1;
-      const code = whole.codePointAt(0)!;
-      const shown = code >= 32 && code < 128 ? whole : '?';
+      const code = wholeCharacter.codePointAt(0)!;
+      const shownCharacter = code >= 32 && code < 128 ? wholeCharacter : '?';
       if (key === undefined) this.#argument();
       throw valueError(
-        `unsupported format character '${shown}' (0x${code.toString(16)}) at index ${index}`,
+        `unsupported format character '${shownCharacter}' (0x${code.toString(16)}) at index ${index}`,
       );
     }
     return this.#pad(conversion, key === undefined ? this.#argument() : key);
@@ -181,8 +186,8 @@ class PercentFormatter {
     const int = this.#intOf(type, value);
     const base = type === 'o' ? 8 : type === 'x' || type === 'X' ? 16 : 10;
     const size = int < 0 ? -BigInt(int) : int;
-    const plain = base === 10 ? intText(size, this.#runtime.budget) : size.toString(base);
-    const cased = type === 'X' ? plain.toUpperCase() : plain;
+    const plainDigits = base === 10 ? intText(size, this.#runtime.budget) : size.toString(base);
+    const cased = type === 'X' ? plainDigits.toUpperCase() : plainDigits;
     this.#runtime.budget.text(Math.max(precision ?? 0, cased.length));
     const prefix = isAlternate && base !== 10 ? `0${type}` : '';
     return [signFor(int < 0, flags) + prefix, cased.padStart(precision ?? 0, '0')];

@@ -47,14 +47,14 @@ export function parseSpec(spec: string, value: PyValue): FormatSpec {
     noNegativeZero: z !== undefined,
     isAlternate: alternate !== undefined,
     hasZero: zero !== undefined,
-    width: size(width, 'width') ?? 0,
+    width: sizeOfDigits(width, 'width') ?? 0,
     grouping: grouping ?? '',
-    precision: size(precision, 'precision'),
+    precision: sizeOfDigits(precision, 'precision'),
     type: type ?? '',
   };
 }
 
-function size(digits: string | undefined, what: string): number | undefined {
+function sizeOfDigits(digits: string | undefined, what: string): number | undefined {
   if (digits === undefined) return undefined;
   const number = Number(digits);
   if (number > Number.MAX_SAFE_INTEGER && BigInt(digits) >= 1n << 63n)
@@ -67,7 +67,7 @@ function size(digits: string | undefined, what: string): number | undefined {
 }
 
 /** Pads a text to the width of a specification. `head` is its sign and prefix, behind which `=` puts the fill. */
-export function pad(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
+export function padText(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
   const align = spec.align || '<';
   const missing = spec.width - codePointLength(head) - codePointLength(body);
   if (missing <= 0) return head + body;
@@ -76,25 +76,26 @@ export function pad(runtime: Runtime, spec: FormatSpec, head: string, body: stri
   if (align === '<') return head + body + fill.repeat(missing);
   if (align === '>') return fill.repeat(missing) + head + body;
   if (align === '=') return head + fill.repeat(missing) + body;
-  const left = missing >> 1;
-  return fill.repeat(left) + head + body + fill.repeat(missing - left);
+  const leftFill = missing >> 1;
+  return fill.repeat(leftFill) + head + body + fill.repeat(missing - leftFill);
 }
 
 /** Groups the digits of an integer part, filling it up with zeros to `least` characters. */
 export function groupDigits(digits: string, separator: string, size: number, least = 0): string {
-  let rest = digits;
-  if (separator === '') return rest.padStart(least, '0');
+  let digitsLeft = digits;
+  if (separator === '') return digitsLeft.padStart(least, '0');
   const groups: string[] = [];
   let length = 0;
-  while (rest !== '' || length < least) {
-    const group = rest.slice(-size);
-    rest = rest.slice(0, -size);
+  while (digitsLeft !== '' || length < least) {
+    const group = digitsLeft.slice(-size);
+    digitsLeft = digitsLeft.slice(0, -size);
     // A group of zeros is as long as the width needs, but no separator stands first.
     const room = least - length - (groups.length > 0 ? 1 : 0);
-    const filled = rest === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;
-    if (filled === '') break;
-    groups.unshift(filled);
-    length += filled.length + (groups.length > 1 ? 1 : 0);
+    const filledGroup =
+      digitsLeft === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;
+    if (filledGroup === '') break;
+    groups.unshift(filledGroup);
+    length += filledGroup.length + (groups.length > 1 ? 1 : 0);
   }
   return groups.join(separator);
 }

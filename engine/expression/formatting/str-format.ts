@@ -14,7 +14,7 @@ import type { Keywords, PyValue, Runtime } from '../values/values.js';
 import { subscript } from '../operators/subscript.js';
 import { formatValue } from './format-value.js';
 
-/** Where the fields of a format text find their values. */
+/** Where the fields of a format text get their values. */
 export interface FormatArguments {
   readonly positional: readonly PyValue[];
   /** Undefined if the name is not there. */
@@ -23,7 +23,7 @@ export interface FormatArguments {
   readonly isMapping: boolean;
 }
 
-/** `text.format(*args, **keywords)`. */
+/** Evaluates `text.format(*args, **keywords)`. */
 export function formatText(
   runtime: Runtime,
   text: string,
@@ -34,11 +34,14 @@ export function formatText(
   return new TextFormatter(runtime, values).format(text, 2);
 }
 
-/** `text.format_map(mapping)`. */
+/** Evaluates `text.format_map(mapping)`. */
 export function formatMap(runtime: Runtime, text: string, mapping: PyValue): string {
-  const named = (name: string) =>
+  const valueNamed = (name: string) =>
     mapping instanceof PyDict ? getItem(mapping, name) : subscript(runtime, mapping, name);
-  return new TextFormatter(runtime, { positional: [], named, isMapping: true }).format(text, 2);
+  return new TextFormatter(runtime, { positional: [], named: valueNamed, isMapping: true }).format(
+    text,
+    2,
+  );
 }
 
 class TextFormatter {
@@ -80,17 +83,18 @@ class TextFormatter {
   #field(field: string, depth: number): string {
     const end = nameEnd(field);
     const name = field.slice(0, end);
-    let rest = field.slice(end);
+    let restOfField = field.slice(end);
     let conversion = '';
-    if (rest.startsWith('!')) {
-      if (rest.length < 2) throw valueError('end of string while looking for conversion specifier');
-      conversion = String.fromCodePoint(rest.codePointAt(1)!);
-      rest = rest.slice(1 + conversion.length);
-      if (rest !== '' && !rest.startsWith(':'))
+    if (restOfField.startsWith('!')) {
+      if (restOfField.length < 2)
+        throw valueError('end of string while looking for conversion specifier');
+      conversion = String.fromCodePoint(restOfField.codePointAt(1)!);
+      restOfField = restOfField.slice(1 + conversion.length);
+      if (restOfField !== '' && !restOfField.startsWith(':'))
         throw valueError("expected ':' after conversion specifier");
     }
     const value = this.#lookUp(name);
-    const spec = rest.startsWith(':') ? rest.slice(1) : '';
+    const spec = restOfField.startsWith(':') ? restOfField.slice(1) : '';
     const converted = conversion === '' ? value : this.#convert(value, conversion);
     return formatValue(
       this.#runtime,
@@ -114,21 +118,21 @@ class TextFormatter {
   #lookUp(name: string): PyValue {
     const first = /^[^.[]*/.exec(name)![0];
     let value = this.#first(first);
-    let rest = name.slice(first.length);
-    while (rest !== '') {
-      if (rest.startsWith('.')) {
-        const attribute = /^[^.[]*/.exec(rest.slice(1))![0];
+    let restOfName = name.slice(first.length);
+    while (restOfName !== '') {
+      if (restOfName.startsWith('.')) {
+        const attribute = /^[^.[]*/.exec(restOfName.slice(1))![0];
         if (attribute === '') throw valueError('Empty attribute in format string');
         value = fieldOf(value, attribute);
-        rest = rest.slice(1 + attribute.length);
-      } else if (rest.startsWith('[')) {
-        const end = rest.indexOf(']');
+        restOfName = restOfName.slice(1 + attribute.length);
+      } else if (restOfName.startsWith('[')) {
+        const end = restOfName.indexOf(']');
         if (end < 0) throw valueError("Missing ']' in format string");
-        const key = rest.slice(1, end);
+        const key = restOfName.slice(1, end);
         if (key === '') throw valueError('Empty attribute in format string');
         value = subscript(this.#runtime, value, /^\d+$/.test(key) ? Number(key) : key);
-        rest = rest.slice(end + 1);
-        if (rest !== '' && !/^[.[]/.test(rest))
+        restOfName = restOfName.slice(end + 1);
+        if (restOfName !== '' && !/^[.[]/.test(restOfName))
           throw valueError("Only '.' or '[' may follow ']' in format field specifier");
       }
     }
@@ -199,12 +203,12 @@ function fieldEnd(text: string, from: number): number {
   let depth = 1;
   let inBrackets = false;
   for (let i = from; i < text.length; i++) {
-    const one = text[i];
-    if (one === '[' && depth === 1) inBrackets = true;
-    else if (one === ']') inBrackets = false;
+    const character = text[i];
+    if (character === '[' && depth === 1) inBrackets = true;
+    else if (character === ']') inBrackets = false;
     else if (inBrackets) continue;
-    else if (one === '{') depth += 1;
-    else if (one === '}' && --depth === 0) return i;
+    else if (character === '{') depth += 1;
+    else if (character === '}' && --depth === 0) return i;
   }
   throw valueError("expected '}' before end of string");
 }
@@ -213,12 +217,12 @@ function fieldEnd(text: string, from: number): number {
 function nameEnd(field: string): number {
   let inBrackets = false;
   for (let i = 0; i < field.length; i++) {
-    const one = field[i];
-    if (one === '[') inBrackets = true;
-    else if (one === ']') inBrackets = false;
+    const character = field[i];
+    if (character === '[') inBrackets = true;
+    else if (character === ']') inBrackets = false;
     else if (inBrackets) continue;
-    else if (one === '{') throw valueError("unexpected '{' in field name");
-    else if (one === '!' || one === ':') return i;
+    else if (character === '{') throw valueError("unexpected '{' in field name");
+    else if (character === '!' || character === ':') return i;
   }
   return field.length;
 }

@@ -89,7 +89,7 @@ function inZone(now: number, name: string): CalendarTime {
       const [, sign, hours, minutes] = /([-+])(\d\d):(\d\d)/.exec(text) ?? [];
       offset = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
     } catch {
-      // Only an unknown name is refused there.
+      // The only error is that of an unknown name.
       throw functionError(`unknown time zone '${name}'`);
     }
   }
@@ -113,17 +113,17 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
   let offset: number | undefined;
   let zone = '';
   let isAfternoon: boolean | undefined;
-  let rest = text;
+  let restOfText = text;
   const take = (pattern: RegExp): string | undefined => {
-    const part = pattern.exec(rest)?.[0];
-    if (part !== undefined) rest = rest.slice(part.length);
+    const part = pattern.exec(restOfText)?.[0];
+    if (part !== undefined) restOfText = restOfText.slice(part.length);
     return part;
   };
   const takeName = (names: readonly string[], length?: number): number => {
     const index = names.findIndex((name) =>
-      rest.toLowerCase().startsWith(name.slice(0, length).toLowerCase()),
+      restOfText.toLowerCase().startsWith(name.slice(0, length).toLowerCase()),
     );
-    if (index >= 0) rest = rest.slice(names[index]!.slice(0, length).length);
+    if (index >= 0) restOfText = restOfText.slice(names[index]!.slice(0, length).length);
     return index;
   };
   const readers: Readonly<Record<string, () => boolean>> = {
@@ -172,18 +172,18 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
     return part !== undefined;
   };
   for (let i = 0; i < format.length; i++) {
-    const one = format[i]!;
-    if (one === '%') {
+    const character = format[i]!;
+    if (character === '%') {
       i += 1;
       const directive = format[i] ?? '';
       if (!Object.hasOwn(readers, directive))
         throw functionError(`'${directive}' is a bad directive in format '${format}'`);
       if (!readers[directive]!()) return undefined;
-    } else if (/\s/.test(one)) take(/^\s+/);
-    else if (rest.startsWith(one)) rest = rest.slice(1);
+    } else if (/\s/.test(character)) take(/^\s+/);
+    else if (restOfText.startsWith(character)) restOfText = restOfText.slice(1);
     else return undefined;
   }
-  if (rest !== '') return undefined;
+  if (restOfText !== '') return undefined;
   if (isAfternoon !== undefined) found.hour = (found.hour % 12) + (isAfternoon ? 12 : 0);
   const isDate = found.day <= new Date(Date.UTC(found.year, found.month, 0)).getUTCDate();
   return isDate ? { ...found, offset, zone } : undefined;

@@ -32,8 +32,8 @@ function stepInto(value: PyValue, step: PyValue): PyValue | undefined {
 function stepsOf(runtime: Runtime, path: PyValue): readonly PyValue[] {
   if (path instanceof PyList || path instanceof PyTuple) return itemsIn(runtime, path);
   if (typeof path !== 'string') return [path];
-  const known = stepsOfText.get(path);
-  if (known !== undefined) return known;
+  const cachedSteps = stepsOfText.get(path);
+  if (cachedSteps !== undefined) return cachedSteps;
   const steps = parsePath(path);
   if (stepsOfText.size > 1000) stepsOfText.clear();
   stepsOfText.set(path, steps);

@@ -69,13 +69,13 @@ export function substitute(
     throw functionError(`sub() needs a text as replacement, not ${typeName(replacement)}`);
   const { program, subject } = matcherOf(runtime, pattern, text, flags);
   const parts = replacementParts(replacement, program);
-  const most = count === undefined || count === null ? 0 : toSize(count);
+  const maxCount = count === undefined || count === null ? 0 : toSize(count);
   let result = '';
   let from = 0;
-  let replaced = 0;
+  let replacedCount = 0;
   for (const found of allMatches(runtime, program, subject)) {
-    if (most > 0 && replaced >= most) break;
-    replaced += 1;
+    if (maxCount > 0 && replacedCount >= maxCount) break;
+    replacedCount += 1;
     const before = result.length;
     result += subject.slice(from, found[0]);
     for (const part of parts)
@@ -108,7 +108,7 @@ export function splitByPattern(
   return parts;
 }
 
-/** All matches from left to right; an empty one may stand directly behind another match, but not twice at one position. */
+/** All matches from left to right; an empty match may directly follow another match, but no position has two. */
 function* allMatches(
   runtime: Runtime,
   program: RegexProgram,

@@ -77,7 +77,7 @@ function namesIn(runtime: Runtime, name: string, value: PyValue): string[] {
   });
 }
 
-/** One record per element of the named lists, which are walked in parallel. Choice: `-` stands before the index at the end of `_id`. */
+/** One record per element of the named lists, which are iterated in parallel. Choice: at the end of `_id`, `-` precedes the index. */
 export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyValue {
   const record = recordArgument('explode', value);
   const names = namesIn(runtime, 'explode', fields);
@@ -92,11 +92,11 @@ export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyVa
   const id = getItem(record, '_id');
   const records: PyValue[] = [];
   for (let i = 0; i < length; i++) {
-    const one = copyDict(record);
+    const recordCopy = copyDict(record);
     for (const { name, column, items } of columns)
-      setItem(one, name, items === undefined ? column : (items[i] ?? null));
-    if (id !== undefined && id !== null) setItem(one, '_id', `${strOf(runtime, id)}-${i}`);
-    records.push(one);
+      setItem(recordCopy, name, items === undefined ? column : (items[i] ?? null));
+    if (id !== undefined && id !== null) setItem(recordCopy, '_id', `${strOf(runtime, id)}-${i}`);
+    records.push(recordCopy);
   }
   return new PyList(records);
 }

@@ -54,15 +54,15 @@ function variantText(
   stop: number,
   alternate: string,
 ): string | undefined {
-  const plain = chromosomeName(name);
-  if (plain === undefined || start < 1 || stop < start - 1) return undefined;
-  return `${build.toUpperCase()}-${plain}-${start}-${stop}-${alternate.toUpperCase()}`;
+  const plainName = chromosomeName(name);
+  if (plainName === undefined || start < 1 || stop < start - 1) return undefined;
+  return `${build.toUpperCase()}-${plainName}-${start}-${stop}-${alternate.toUpperCase()}`;
 }
 
 function chromosomeName(name: string): string | undefined {
-  const plain = name.toUpperCase().replace(/^CHR/, '');
-  const mapped = plain === 'M' ? 'MT' : plain;
-  return chromosome.test(mapped) ? mapped : undefined;
+  const plainName = name.toUpperCase().replace(/^CHR/, '');
+  const mappedName = plainName === 'M' ? 'MT' : plainName;
+  return chromosome.test(mappedName) ? mappedName : undefined;
 }
 
 function regionId(text: string): string | undefined {
@@ -81,18 +81,18 @@ function regionId(text: string): string | undefined {
 export function normalizeVariant(runtime: Runtime, variant: PyValue): PyValue {
   if (variant === null) return null;
   const text = strOf(runtime, variant).trim();
-  const full =
+  const fullNotation =
     /^(GRCH3[78])-(\w+)-(\d{1,10})-(\d{1,10})-([ACGTN]+)-([ACGTN]+)$/i.exec(text) ??
     /^()(?:chr)?(\w+)[\s:]+(\d{1,10})()[\s:]+(?:\S+\s+)?([ACGTN]+)[\s>/]+([ACGTN]+)$/i.exec(text);
-  if (full) {
-    const name = chromosomeName(full[2]!);
+  if (fullNotation) {
+    const name = chromosomeName(fullNotation[2]!);
     if (name !== undefined)
-      return trimmed(
-        full[1] || 'GRCH38',
+      return trimAlleles(
+        fullNotation[1] || 'GRCH38',
         name,
-        Number(full[3]),
-        full[5]!.toUpperCase(),
-        full[6]!.toUpperCase(),
+        Number(fullNotation[3]),
+        fullNotation[5]!.toUpperCase(),
+        fullNotation[6]!.toUpperCase(),
       );
   }
   const id = variantId(text);
@@ -100,7 +100,7 @@ export function normalizeVariant(runtime: Runtime, variant: PyValue): PyValue {
   return id;
 }
 
-function trimmed(
+function trimAlleles(
   build: string,
   name: string,
   start: number,
@@ -164,12 +164,13 @@ export function normalizeAminoAcidChange(
   const code = (value: PyValue | undefined) =>
     value === undefined || value === null ? '' : strOf(runtime, value);
   const position = /^(?:p\.)?\(?(\d+)\)?$/.exec(text)?.[1];
-  const whole = position === undefined ? text : `${code(reference)}${position}${code(alternate)}`;
+  const wholeNotation =
+    position === undefined ? text : `${code(reference)}${position}${code(alternate)}`;
   const parts =
     /^(?:p\.)?\(?([A-Z]{3}|[A-Z*])(\d+)(?:_([A-Z]{3}|[A-Z*])(\d+))?([A-Z]{3}|[A-Z*]|=|\?)?((?:fs|delins|del|dup|ins)?.*?)\)?$/i.exec(
-      /^(?:p\.)?\(?[A-Z*]+\d+(?:_[A-Z*]+\d+)?(?:del|dup|ins|fs)/i.test(whole)
-        ? whole.replace(/(\d)(del|dup|ins|fs)/i, '$1=$2')
-        : whole,
+      /^(?:p\.)?\(?[A-Z*]+\d+(?:_[A-Z*]+\d+)?(?:del|dup|ins|fs)/i.test(wholeNotation)
+        ? wholeNotation.replace(/(\d)(del|dup|ins|fs)/i, '$1=$2')
+        : wholeNotation,
     );
   const name = (part: string | undefined) => byName.get((part ?? '').toUpperCase());
   const first = name(parts?.[1]);
@@ -177,6 +178,6 @@ export function normalizeAminoAcidChange(
     throw functionError(`Not an amino acid change: '${text.slice(0, 100)}'`);
   const second = parts[3] === undefined ? '' : `_${name(parts[3]) ?? parts[3]}${parts[4]}`;
   const isKept = parts[5] === '=' && parts[6] !== '';
-  const changed = isKept ? '' : (name(parts[5]) ?? parts[5] ?? '');
-  return `p.${first}${parts[2]}${second}${changed}${parts[6] ?? ''}`;
+  const changedName = isKept ? '' : (name(parts[5]) ?? parts[5] ?? '');
+  return `p.${first}${parts[2]}${second}${changedName}${parts[6] ?? ''}`;
 }

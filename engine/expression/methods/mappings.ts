@@ -1,7 +1,7 @@
 import { ExpressionError, typeError, valueError } from '../values/errors.js';
 import { copyDict, deleteItem, getItem, itemsOf, setItem, updateDict } from '../values/dict.js';
 import { itemsIn } from '../values/iteration.js';
-import { exact, range, variadic } from '../values/native.js';
+import { exactly, range, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
@@ -41,7 +41,7 @@ function isSequence(value: PyValue): boolean {
   );
 }
 
-/** `dict.fromkeys(keys, value)`. */
+/** Evaluates `dict.fromkeys(keys, value)`. */
 export const fromKeys: NativeDeclaration = range(1, 2, (runtime, keys: PyValue, value) => {
   const dict = new PyDict();
   const items = itemsIn(runtime, keys);
@@ -50,19 +50,19 @@ export const fromKeys: NativeDeclaration = range(1, 2, (runtime, keys: PyValue, 
   return dict;
 });
 
-function changed(runtime: Runtime): void {
+function countMutation(runtime: Runtime): void {
   runtime.budget.mutations += 1;
 }
 
 /** The methods of `dict`. */
 export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
-  clear: exact(0, (runtime, dict: PyDict) => {
+  clear: exactly(0, (runtime, dict: PyDict) => {
     dict.map.clear();
     dict.originals = undefined;
-    changed(runtime);
+    countMutation(runtime);
     return null;
   }),
-  copy: exact(0, (runtime, dict: PyDict) => {
+  copy: exactly(0, (runtime, dict: PyDict) => {
     runtime.budget.elements(dict.map.size);
     return copyDict(dict);
   }),
@@ -73,23 +73,23 @@ export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
     const value = getItem(dict, key);
     return value === undefined ? (missing ?? null) : value;
   }),
-  items: exact(0, (_runtime, dict: PyDict) => new DictView(dict, 'items')),
-  keys: exact(0, (_runtime, dict: PyDict) => new DictView(dict, 'keys')),
-  values: exact(0, (_runtime, dict: PyDict) => new DictView(dict, 'values')),
+  items: exactly(0, (_runtime, dict: PyDict) => new DictView(dict, 'items')),
+  keys: exactly(0, (_runtime, dict: PyDict) => new DictView(dict, 'keys')),
+  values: exactly(0, (_runtime, dict: PyDict) => new DictView(dict, 'values')),
   pop: range(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
     const value = deleteItem(dict, key);
     if (value === undefined && missing === undefined)
       throw keyError(runtime, key, () => dict.map.keys());
-    changed(runtime);
+    countMutation(runtime);
     return value === undefined ? missing! : value;
   }),
-  popitem: exact(0, (runtime, dict: PyDict) => {
+  popitem: exactly(0, (runtime, dict: PyDict) => {
     const last = itemsOf(dict).at(-1);
     if (last === undefined)
       throw new ExpressionError('KeyError', "'popitem(): dictionary is empty'");
     runtime.budget.charge(dict.map.size);
     deleteItem(dict, last.items[0]!);
-    changed(runtime);
+    countMutation(runtime);
     return last;
   }),
   setdefault: range(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
@@ -97,16 +97,16 @@ export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
     if (value !== undefined) return value;
     runtime.budget.grow(dict.map.size);
     setItem(dict, key, missing ?? null);
-    changed(runtime);
+    countMutation(runtime);
     return missing ?? null;
   }),
-  update: variadic((runtime, [self, ...sources], keywords) => {
+  update: anyArguments((runtime, [self, ...sources], keywords) => {
     const dict = self as PyDict;
     if (sources.length > 1)
       throw typeError(`update expected at most 1 argument, got ${sources.length}`);
     for (const source of sources) addItems(runtime, dict, source);
     for (const [name, value] of keywords ?? []) setItem(dict, name, value);
-    changed(runtime);
+    countMutation(runtime);
     return null;
   }),
 };

@@ -2,7 +2,7 @@ import { indexError, valueError } from '../values/errors.js';
 import { isSameOrEqual } from '../values/comparison.js';
 import { toClippedSize, toSize } from '../values/integers.js';
 import { copyItems } from '../values/iteration.js';
-import { exact, named, range } from '../values/native.js';
+import { exactly, namedArguments, range } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { reprOf } from '../values/repr.js';
 import { isTrue } from '../values/truth.js';
@@ -37,7 +37,7 @@ function indexIn(
   return -1;
 }
 
-function changed(runtime: Runtime): null {
+function countMutation(runtime: Runtime): null {
   runtime.budget.mutations += 1;
   return null;
 }
@@ -45,32 +45,32 @@ function changed(runtime: Runtime): null {
 function pop(runtime: Runtime, list: PyList, index: PyValue | undefined): PyValue {
   const { items } = list;
   if (items.length === 0) throw indexError('pop from empty list');
-  const given = index === undefined ? -1 : toSize(index);
-  const at = given < 0 ? given + items.length : given;
+  const givenIndex = index === undefined ? -1 : toSize(index);
+  const at = givenIndex < 0 ? givenIndex + items.length : givenIndex;
   if (at < 0 || at >= items.length) throw indexError('pop index out of range');
-  changed(runtime);
+  countMutation(runtime);
   runtime.budget.charge((items.length - at) >>> 4);
   return items.splice(at, 1)[0]!;
 }
 
 /** The methods of `list`. Those that change it return what they return in Python. */
 export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
-  append: exact(1, (runtime, list: PyList, value: PyValue) => {
+  append: exactly(1, (runtime, list: PyList, value: PyValue) => {
     runtime.budget.grow(list.items.length);
     list.items.push(value);
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  clear: exact(0, (runtime, list: PyList) => {
+  clear: exactly(0, (runtime, list: PyList) => {
     list.items.length = 0;
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  copy: exact(0, (runtime, list: PyList) => new PyList(copyItems(runtime, list))),
-  count: exact(1, countOf),
-  extend: exact(1, (runtime, list: PyList, values: PyValue) => {
+  copy: exactly(0, (runtime, list: PyList) => new PyList(copyItems(runtime, list))),
+  count: exactly(1, countOf),
+  extend: exactly(1, (runtime, list: PyList, values: PyValue) => {
     const items = copyItems(runtime, values);
     runtime.budget.elements(list.items.length + items.length);
     for (const item of items) list.items.push(item);
-    return changed(runtime);
+    return countMutation(runtime);
   }),
   index: range(1, 3, (runtime, list: PyList, value: PyValue, start, stop) => {
     const at = indexIn(runtime, list.items, value, start, stop);
@@ -82,21 +82,21 @@ export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
     runtime.budget.grow(list.items.length);
     runtime.budget.charge(list.items.length >>> 4);
     list.items.splice(at, 0, value);
-    return changed(runtime);
+    return countMutation(runtime);
   }),
   pop: range(0, 1, pop),
-  remove: exact(1, (runtime, list: PyList, value: PyValue) => {
+  remove: exactly(1, (runtime, list: PyList, value: PyValue) => {
     const at = indexIn(runtime, list.items, value, undefined, undefined);
     if (at < 0) throw valueError('list.remove(x): x not in list');
     list.items.splice(at, 1);
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  reverse: exact(0, (runtime, list: PyList) => {
+  reverse: exactly(0, (runtime, list: PyList) => {
     runtime.budget.charge(list.items.length >>> 4);
     list.items.reverse();
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  sort: named(0, 0, ['key', 'reverse'], (runtime, list: PyList, key, isReversed) => {
+  sort: namedArguments(0, 0, ['key', 'reverse'], (runtime, list: PyList, key, isReversed) => {
     const sorted = sortItems(
       runtime,
       list.items.slice(),
@@ -104,13 +104,13 @@ export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
       isReversed !== undefined && isTrue(isReversed),
     );
     for (const [i, item] of sorted.entries()) list.items[i] = item;
-    return changed(runtime);
+    return countMutation(runtime);
   }),
 };
 
 /** The methods of `tuple`. */
 export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
-  count: exact(1, countOf),
+  count: exactly(1, countOf),
   index: range(1, 3, (runtime, tuple: PyTuple, value: PyValue, start, stop) => {
     const at = indexIn(runtime, tuple.items, value, start, stop);
     if (at < 0) throw valueError('tuple.index(x): x not in tuple');
@@ -120,10 +120,10 @@ export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
 
 /** The methods of `range`. */
 export const rangeMethods: Readonly<Record<string, NativeDeclaration>> = {
-  count: exact(1, (runtime, self: PyRange, value: PyValue) =>
+  count: exactly(1, (runtime, self: PyRange, value: PyValue) =>
     contains(runtime, value, self) ? 1 : 0,
   ),
-  index: exact(1, (runtime, self: PyRange, value: PyValue) => {
+  index: exactly(1, (runtime, self: PyRange, value: PyValue) => {
     if (!contains(runtime, value, self))
       throw valueError(
         typeof value === 'number'

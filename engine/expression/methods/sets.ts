@@ -3,7 +3,7 @@ import { isSubset } from '../values/comparison.js';
 import { addMember, setOf } from '../values/dict.js';
 import { mapKey } from '../values/hashing.js';
 import { itemsIn } from '../values/iteration.js';
-import { exact, variadic } from '../values/native.js';
+import { exactly, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { PySet } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
@@ -11,18 +11,18 @@ import { difference, intersection, union } from '../operators/sets.js';
 import { keyError } from '../operators/subscript.js';
 
 /** An argument of a set's method as a set: any iterable will do. */
-function operand(runtime: Runtime, value: PyValue): PySet {
+function setOperand(runtime: Runtime, value: PyValue): PySet {
   if (value instanceof PySet) return value;
   const items = itemsIn(runtime, value);
   runtime.budget.elements(items.length);
   return setOf(items);
 }
 
-function combined(join: (a: PySet, b: PySet) => PySet): NativeDeclaration {
-  return variadic((runtime, [self, ...others]) => {
+function setCombination(join: (a: PySet, b: PySet) => PySet): NativeDeclaration {
+  return anyArguments((runtime, [self, ...others]) => {
     let result = union(self as PySet, new PySet(false));
     for (const other of others) {
-      const set = operand(runtime, other);
+      const set = setOperand(runtime, other);
       runtime.budget.elements(result.map.size + set.map.size);
       result = join(result, set);
     }
@@ -30,35 +30,35 @@ function combined(join: (a: PySet, b: PySet) => PySet): NativeDeclaration {
   });
 }
 
-function changed(runtime: Runtime): null {
+function countMutation(runtime: Runtime): null {
   runtime.budget.mutations += 1;
   return null;
 }
 
 /** The methods of `set` and `frozenset`. */
 const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
-  copy: exact(0, (runtime, set: PySet) => {
+  copy: exactly(0, (runtime, set: PySet) => {
     runtime.budget.elements(set.map.size);
     return union(set, new PySet(false));
   }),
-  difference: combined(difference),
-  intersection: combined(intersection),
-  union: combined(union),
-  symmetric_difference: exact(1, (runtime, set: PySet, other: PyValue) => {
-    const right = operand(runtime, other);
+  difference: setCombination(difference),
+  intersection: setCombination(intersection),
+  union: setCombination(union),
+  symmetric_difference: exactly(1, (runtime, set: PySet, other: PyValue) => {
+    const right = setOperand(runtime, other);
     runtime.budget.elements(set.map.size + right.map.size);
     return union(difference(set, right), difference(right, set));
   }),
-  isdisjoint: exact(1, (runtime, set: PySet, other: PyValue) => {
-    const right = operand(runtime, other);
+  isdisjoint: exactly(1, (runtime, set: PySet, other: PyValue) => {
+    const right = setOperand(runtime, other);
     for (const key of right.map.keys()) if (set.map.has(key)) return false;
     return true;
   }),
-  issubset: exact(1, (runtime, set: PySet, other: PyValue) =>
-    isSubset(runtime, set, operand(runtime, other)),
+  issubset: exactly(1, (runtime, set: PySet, other: PyValue) =>
+    isSubset(runtime, set, setOperand(runtime, other)),
   ),
-  issuperset: exact(1, (runtime, set: PySet, other: PyValue) =>
-    isSubset(runtime, operand(runtime, other), set),
+  issuperset: exactly(1, (runtime, set: PySet, other: PyValue) =>
+    isSubset(runtime, setOperand(runtime, other), set),
   ),
 };
 
@@ -68,32 +68,32 @@ export const frozenSetMethods = commonMethods;
 /** The methods of `set`. */
 export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
   ...commonMethods,
-  add: exact(1, (runtime, set: PySet, value: PyValue) => {
+  add: exactly(1, (runtime, set: PySet, value: PyValue) => {
     runtime.budget.grow(set.map.size);
     addMember(set, value);
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  clear: exact(0, (runtime, set: PySet) => {
+  clear: exactly(0, (runtime, set: PySet) => {
     set.map.clear();
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  discard: exact(1, (runtime, set: PySet, value: PyValue) => {
+  discard: exactly(1, (runtime, set: PySet, value: PyValue) => {
     set.map.delete(mapKey(value));
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  pop: exact(0, (runtime, set: PySet) => {
+  pop: exactly(0, (runtime, set: PySet) => {
     for (const [key, value] of set.map) {
       set.map.delete(key);
-      changed(runtime);
+      countMutation(runtime);
       return value;
     }
     throw new ExpressionError('KeyError', "'pop from an empty set'");
   }),
-  remove: exact(1, (runtime, set: PySet, value: PyValue) => {
+  remove: exactly(1, (runtime, set: PySet, value: PyValue) => {
     if (!set.map.delete(mapKey(value))) throw keyError(runtime, value, () => set.map.keys());
-    return changed(runtime);
+    return countMutation(runtime);
   }),
-  update: variadic((runtime, [self, ...others]) => {
+  update: anyArguments((runtime, [self, ...others]) => {
     const set = self as PySet;
     for (const other of others)
       for (const item of itemsIn(runtime, other)) {
@@ -101,6 +101,6 @@ export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
         runtime.budget.charge(1);
         addMember(set, item);
       }
-    return changed(runtime);
+    return countMutation(runtime);
   }),
 };

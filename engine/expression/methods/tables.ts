@@ -2,7 +2,7 @@ import { overflowError, valueError } from '../values/errors.js';
 import { exactParts } from '../values/float-text.js';
 import { bitLength, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
-import { exact, nativeTable } from '../values/native.js';
+import { exactly, nativeTable } from '../values/native.js';
 import { Float, PyDict, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
 import type { Native, PyValue } from '../values/values.js';
 import { dictMethods } from './mappings.js';
@@ -35,9 +35,12 @@ function bitCount(value: PyInt): number {
 
 const intMethods = nativeTable(
   {
-    bit_length: exact(0, (_runtime, value: PyInt) => bitLength(value)),
-    bit_count: exact(0, (_runtime, value: PyInt) => bitCount(value)),
-    as_integer_ratio: exact(0, (_runtime, value: PyInt) => new PyTuple([toInt(BigInt(value)), 1])),
+    bit_length: exactly(0, (_runtime, value: PyInt) => bitLength(value)),
+    bit_count: exactly(0, (_runtime, value: PyInt) => bitCount(value)),
+    as_integer_ratio: exactly(
+      0,
+      (_runtime, value: PyInt) => new PyTuple([toInt(BigInt(value)), 1]),
+    ),
   },
   'int',
 );
@@ -53,18 +56,18 @@ const tables: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
   int: intMethods,
   float: nativeTable(
     {
-      is_integer: exact(0, (_runtime, { value }: Float) => Number.isInteger(value)),
-      as_integer_ratio: exact(0, (_runtime, { value }: Float) => floatRatio(value)),
+      is_integer: exactly(0, (_runtime, { value }: Float) => Number.isInteger(value)),
+      as_integer_ratio: exactly(0, (_runtime, { value }: Float) => floatRatio(value)),
     },
     'float',
   ),
 };
 
-const empty: ReadonlyMap<string, Native> = new Map();
+const noMethods: ReadonlyMap<string, Native> = new Map();
 
 /** The methods of a type by name; none for a type that has no methods. */
 export function methodsOfType(type: string): ReadonlyMap<string, Native> {
-  return Object.hasOwn(tables, type) ? tables[type]! : empty;
+  return Object.hasOwn(tables, type) ? tables[type]! : noMethods;
 }
 
 /** A method of a type. */

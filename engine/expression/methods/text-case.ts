@@ -1,5 +1,5 @@
 import { isPrintable, isWhiteSpace } from '../values/characters.js';
-import { exact } from '../values/native.js';
+import { exactly } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import type { Runtime } from '../values/values.js';
 
@@ -19,13 +19,13 @@ const hanNumbers = new Set(
 /** The case folding of a text: it keeps what only differs in letter case alike. */
 function caseFold(text: string): string {
   if (ascii.test(text)) return text.toLowerCase();
-  let folded = '';
+  let foldedText = '';
   for (const one of text) {
-    if (one === '\u0131') folded += one;
-    else if (/[\u13a0-\u13ef]/.test(one)) folded += one;
-    else folded += Array.from(one.toUpperCase(), (letter) => letter.toLowerCase()).join('');
+    if (one === '\u0131') foldedText += one;
+    else if (/[\u13a0-\u13ef]/.test(one)) foldedText += one;
+    else foldedText += Array.from(one.toUpperCase(), (letter) => letter.toLowerCase()).join('');
   }
-  return folded;
+  return foldedText;
 }
 
 /** The letters of Latin Extended-B that have a title case of their own. */
@@ -93,16 +93,16 @@ function capitalize(text: string): string {
 }
 
 /** A method that makes a text of about the same length. */
-function mapped(change: (text: string) => string): NativeDeclaration {
-  return exact(0, (runtime: Runtime, text: string) => {
+function lengthPreservingMethod(change: (text: string) => string): NativeDeclaration {
+  return exactly(0, (runtime: Runtime, text: string) => {
     runtime.budget.text(text.length);
     return change(text);
   });
 }
 
 /** A method that tests each character; `whenEmpty` is its result for no characters. */
-function tested(test: (one: string) => boolean, whenEmpty = false): NativeDeclaration {
-  return exact(0, (runtime: Runtime, text: string) => {
+function characterTest(test: (one: string) => boolean, whenEmpty = false): NativeDeclaration {
+  return exactly(0, (runtime: Runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     if (text === '') return whenEmpty;
     for (const one of text) if (!test(one)) return false;
@@ -111,7 +111,7 @@ function tested(test: (one: string) => boolean, whenEmpty = false): NativeDeclar
 }
 
 function isCase(wanted: RegExp, other: RegExp): NativeDeclaration {
-  return exact(0, (runtime: Runtime, text: string) => {
+  return exactly(0, (runtime: Runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     let found = false;
     for (const one of text) {
@@ -144,27 +144,27 @@ const isNumeric = (one: string) =>
 
 /** The methods of `str` about letter case and kinds of characters. */
 export const caseMethods: Readonly<Record<string, NativeDeclaration>> = {
-  upper: mapped((text) => text.toUpperCase()),
-  lower: mapped((text) => text.toLowerCase()),
-  casefold: mapped(caseFold),
-  capitalize: mapped(capitalize),
-  title: mapped(title),
-  swapcase: mapped(swapCase),
-  isalpha: tested((one) => /\p{L}/u.test(one)),
-  isalnum: tested((one) => /\p{L}/u.test(one) || isNumeric(one)),
-  isdecimal: tested((one) => /\p{Nd}/u.test(one)),
-  isdigit: tested(isDigit),
-  isnumeric: tested(isNumeric),
-  isspace: tested((one) => isWhiteSpace(one.codePointAt(0)!)),
-  isprintable: tested((one) => isPrintable(one.codePointAt(0)!), true),
-  isascii: tested((one) => one <= '\x7f', true),
+  upper: lengthPreservingMethod((text) => text.toUpperCase()),
+  lower: lengthPreservingMethod((text) => text.toLowerCase()),
+  casefold: lengthPreservingMethod(caseFold),
+  capitalize: lengthPreservingMethod(capitalize),
+  title: lengthPreservingMethod(title),
+  swapcase: lengthPreservingMethod(swapCase),
+  isalpha: characterTest((one) => /\p{L}/u.test(one)),
+  isalnum: characterTest((one) => /\p{L}/u.test(one) || isNumeric(one)),
+  isdecimal: characterTest((one) => /\p{Nd}/u.test(one)),
+  isdigit: characterTest(isDigit),
+  isnumeric: characterTest(isNumeric),
+  isspace: characterTest((one) => isWhiteSpace(one.codePointAt(0)!)),
+  isprintable: characterTest((one) => isPrintable(one.codePointAt(0)!), true),
+  isascii: characterTest((one) => one <= '\x7f', true),
   isupper: isCase(upperCase, lowerCase),
   islower: isCase(lowerCase, upperCase),
-  istitle: exact(0, (runtime, text: string) => {
+  istitle: exactly(0, (runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     return isTitle(text);
   }),
-  isidentifier: exact(0, (runtime, text: string) => {
+  isidentifier: exactly(0, (runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     return /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(text);
   }),

@@ -2,7 +2,7 @@ import { ExpressionError, typeError, valueError } from '../values/errors.js';
 import { codePointLength, pointsOf } from '../values/code-points.js';
 import { getItem, itemsOf, setItem } from '../values/dict.js';
 import { asInt, toSize } from '../values/integers.js';
-import { exact, named, range, variadic } from '../values/native.js';
+import { exactly, namedArguments, range, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyDict } from '../values/values.js';
@@ -23,27 +23,27 @@ function replace(
   to: PyValue,
   count: PyValue | undefined,
 ): string {
-  const old = textArgument('replace', 1, from);
+  const oldText = textArgument('replace', 1, from);
   const replacement = textArgument('replace', 2, to);
-  const most = count === undefined ? -1 : toSize(count);
-  if (most === 0) return text;
-  if (old === '') return interleave(runtime, text, replacement, most);
-  runtime.budget.search(text.length, old.length);
-  const first = text.indexOf(old);
+  const maxCount = count === undefined ? -1 : toSize(count);
+  if (maxCount === 0) return text;
+  if (oldText === '') return interleave(runtime, text, replacement, maxCount);
+  runtime.budget.search(text.length, oldText.length);
+  const first = text.indexOf(oldText);
   if (first < 0) return text;
-  if (text.indexOf(old, first + old.length) < 0) {
-    runtime.budget.text(text.length + replacement.length - old.length);
-    return text.slice(0, first) + replacement + text.slice(first + old.length);
+  if (text.indexOf(oldText, first + oldText.length) < 0) {
+    runtime.budget.text(text.length + replacement.length - oldText.length);
+    return text.slice(0, first) + replacement + text.slice(first + oldText.length);
   }
   const parts: string[] = [];
   let at = 0;
-  for (let found = text.indexOf(old); found >= 0; found = text.indexOf(old, at)) {
-    if (most >= 0 && parts.length >= most) break;
+  for (let found = text.indexOf(oldText); found >= 0; found = text.indexOf(oldText, at)) {
+    if (maxCount >= 0 && parts.length >= maxCount) break;
     parts.push(text.slice(at, found));
-    at = found + old.length;
+    at = found + oldText.length;
   }
   parts.push(text.slice(at));
-  runtime.budget.text(text.length + (parts.length - 1) * (replacement.length - old.length));
+  runtime.budget.text(text.length + (parts.length - 1) * (replacement.length - oldText.length));
   runtime.budget.charge(parts.length >>> 2);
   return parts.join(replacement);
 }
@@ -51,11 +51,12 @@ function replace(
 /** `replace('', x)`: before each character and at the end. */
 function interleave(runtime: Runtime, text: string, replacement: string, most: number): string {
   const points = pointsOf(text);
-  const times = most < 0 ? points.length + 1 : Math.min(most, points.length + 1);
-  runtime.budget.text(text.length + times * replacement.length);
+  const maxReplacements = most < 0 ? points.length + 1 : Math.min(most, points.length + 1);
+  runtime.budget.text(text.length + maxReplacements * replacement.length);
   let result = '';
-  for (let i = 0; i < points.length; i++) result += (i < times ? replacement : '') + points[i]!;
-  return times > points.length ? result + replacement : result;
+  for (let i = 0; i < points.length; i++)
+    result += (i < maxReplacements ? replacement : '') + points[i]!;
+  return maxReplacements > points.length ? result + replacement : result;
 }
 
 function fillCharacter(value: PyValue | undefined): string {
@@ -67,15 +68,15 @@ function fillCharacter(value: PyValue | undefined): string {
   return value;
 }
 
-function justified(place: (missing: number, width: number) => number): NativeDeclaration {
+function justificationMethod(place: (missing: number, width: number) => number): NativeDeclaration {
   return range(1, 2, (runtime, text: string, width: PyValue, fill) => {
     const size = toSize(width);
     const character = fillCharacter(fill);
     const missing = size - codePointLength(text);
     if (missing <= 0) return text;
     runtime.budget.text(size * character.length);
-    const left = place(missing, size);
-    return character.repeat(left) + text + character.repeat(missing - left);
+    const leftPadding = place(missing, size);
+    return character.repeat(leftPadding) + text + character.repeat(missing - leftPadding);
   });
 }
 
@@ -112,21 +113,21 @@ function translate(runtime: Runtime, text: string, table: PyValue): string {
   let result = '';
   runtime.budget.text(text.length);
   runtime.budget.charge(text.length >>> 2);
-  const known = new Map<string, string>();
+  const translations = new Map<string, string>();
   for (const one of text) {
-    let changed = known.get(one);
-    if (changed === undefined) {
-      changed = translated(runtime, one, table);
-      known.set(one, changed);
+    let translation = translations.get(one);
+    if (translation === undefined) {
+      translation = translateCharacter(runtime, one, table);
+      translations.set(one, translation);
     }
-    if (changed.length > 1)
-      runtime.budget.grownText(result.length + changed.length, changed.length - 1);
-    result += changed;
+    if (translation.length > 1)
+      runtime.budget.grownText(result.length + translation.length, translation.length - 1);
+    result += translation;
   }
   return result;
 }
 
-function translated(runtime: Runtime, character: string, table: PyValue): string {
+function translateCharacter(runtime: Runtime, character: string, table: PyValue): string {
   const code = character.codePointAt(0)!;
   let found: PyValue | undefined;
   if (table instanceof PyDict) found = getItem(table, code);
@@ -146,7 +147,7 @@ function translated(runtime: Runtime, character: string, table: PyValue): string
   return String.fromCodePoint(Number(int));
 }
 
-/** `str.maketrans(x[, y[, z]])`. */
+/** Evaluates `str.maketrans(x[, y[, z]])`. */
 export function makeTranslation(
   _runtime: Runtime,
   x: PyValue,
@@ -163,13 +164,13 @@ export function makeTranslation(
   if (typeof x !== 'string')
     throw typeError('first maketrans argument must be a string if there is a second argument');
   const to = pointsOf(makeTransArgument(2, y));
-  const removed = z === undefined ? [] : pointsOf(makeTransArgument(3, z));
+  const removedPoints = z === undefined ? [] : pointsOf(makeTransArgument(3, z));
   const from = pointsOf(x);
   if (from.length !== to.length)
     throw valueError('the first two maketrans arguments must have equal length');
   for (const [i, one] of from.entries())
     setItem(table, one.codePointAt(0)!, to[i]!.codePointAt(0)!);
-  for (const one of removed) setItem(table, one.codePointAt(0)!, null);
+  for (const one of removedPoints) setItem(table, one.codePointAt(0)!, null);
   return table;
 }
 
@@ -193,30 +194,30 @@ function translationKey(key: PyValue): PyValue {
 /** The methods of `str` that make a changed text. */
 export const changeMethods: Readonly<Record<string, NativeDeclaration>> = {
   replace: range(2, 3, replace),
-  removeprefix: exact(1, (runtime, text: string, prefix: PyValue) => {
+  removeprefix: exactly(1, (runtime, text: string, prefix: PyValue) => {
     if (typeof prefix !== 'string')
       throw typeError(`removeprefix() argument must be str, not ${typeName(prefix)}`);
     runtime.budget.text(text.length);
     return text.startsWith(prefix) ? text.slice(prefix.length) : text;
   }),
-  removesuffix: exact(1, (runtime, text: string, suffix: PyValue) => {
+  removesuffix: exactly(1, (runtime, text: string, suffix: PyValue) => {
     if (typeof suffix !== 'string')
       throw typeError(`removesuffix() argument must be str, not ${typeName(suffix)}`);
     runtime.budget.text(text.length);
     return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
   }),
-  ljust: justified(() => 0),
-  rjust: justified((missing) => missing),
-  center: justified((missing, width) => (missing >> 1) + (missing & width & 1)),
-  zfill: exact(1, zeroFill),
-  expandtabs: named(0, 1, ['tabsize'], (runtime, text: string, size) =>
+  ljust: justificationMethod(() => 0),
+  rjust: justificationMethod((missing) => missing),
+  center: justificationMethod((missing, width) => (missing >> 1) + (missing & width & 1)),
+  zfill: exactly(1, zeroFill),
+  expandtabs: namedArguments(0, 1, ['tabsize'], (runtime, text: string, size) =>
     expandTabs(runtime, text, size === undefined ? 8 : toSize(size)),
   ),
-  translate: exact(1, translate),
-  format: variadic((runtime, [text, ...args], keywords) =>
+  translate: exactly(1, translate),
+  format: anyArguments((runtime, [text, ...args], keywords) =>
     formatText(runtime, text as string, args, keywords),
   ),
-  format_map: exact(1, (runtime, text: string, mapping: PyValue) =>
+  format_map: exactly(1, (runtime, text: string, mapping: PyValue) =>
     formatMap(runtime, text, mapping),
   ),
 };

@@ -1,14 +1,14 @@
 import { typeError, valueError } from '../values/errors.js';
 import { codePointLength, pointOffset, unitOffset } from '../values/code-points.js';
 import { asInt, toClippedSize } from '../values/integers.js';
-import { exact, range } from '../values/native.js';
+import { exactly, range } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
 /** A position argument: None and a missing one are the default, a negative one counts from the end. */
-function position(value: PyValue | undefined, missing: number, length: number): number {
+function positionArgument(value: PyValue | undefined, missing: number, length: number): number {
   if (value === undefined || value === null) return missing;
   if (asInt(value) === undefined)
     throw typeError('slice indices must be integers or None or have an __index__ method');
@@ -24,20 +24,20 @@ function unitRange(
 ): readonly [number, number] | undefined {
   if (start === undefined && end === undefined) return [0, text.length];
   const length = codePointLength(text);
-  const from = position(start, 0, length);
-  const to = Math.min(position(end, length, length), length);
+  const from = positionArgument(start, 0, length);
+  const to = Math.min(positionArgument(end, length, length), length);
   if (from > to) return undefined;
   return [unitOffset(text, from), unitOffset(text, to)];
 }
 
 /** A text argument of `find` and the like. */
-function needle(value: PyValue): string {
+function needleText(value: PyValue): string {
   if (typeof value !== 'string') throw typeError(`must be str, not ${typeName(value)}`);
   return value;
 }
 
 /** The position of a text in another in code points, or -1. */
-function locate(
+function locateText(
   runtime: Runtime,
   text: string,
   value: PyValue,
@@ -45,18 +45,18 @@ function locate(
   end: PyValue | undefined,
   fromRight: boolean,
 ): number {
-  const wanted = needle(value);
+  const wantedText = needleText(value);
   const bounds = unitRange(text, start, end);
   if (bounds === undefined) return -1;
-  runtime.budget.search(text.length, wanted.length);
+  runtime.budget.search(text.length, wantedText.length);
   const part = bounds[1] === text.length ? text : text.slice(0, bounds[1]);
-  const at = fromRight ? part.lastIndexOf(wanted) : part.indexOf(wanted, bounds[0]);
+  const at = fromRight ? part.lastIndexOf(wantedText) : part.indexOf(wantedText, bounds[0]);
   return at < bounds[0] ? -1 : pointOffset(text, at);
 }
 
-function finder(fromRight: boolean, isStrict: boolean): NativeDeclaration {
+function finderMethod(fromRight: boolean, isStrict: boolean): NativeDeclaration {
   return range(1, 3, (runtime, text: string, value: PyValue, start, end) => {
-    const at = locate(runtime, text, value, start, end, fromRight);
+    const at = locateText(runtime, text, value, start, end, fromRight);
     if (at < 0 && isStrict) throw valueError('substring not found');
     return at;
   });
@@ -69,14 +69,18 @@ function count(
   start: PyValue | undefined,
   end: PyValue | undefined,
 ): number {
-  const wanted = needle(value);
+  const wantedText = needleText(value);
   const bounds = unitRange(text, start, end);
   if (bounds === undefined) return 0;
-  runtime.budget.search(text.length, wanted.length);
+  runtime.budget.search(text.length, wantedText.length);
   const part = text.slice(bounds[0], bounds[1]);
-  if (wanted === '') return codePointLength(part) + 1;
+  if (wantedText === '') return codePointLength(part) + 1;
   let found = 0;
-  for (let at = part.indexOf(wanted); at >= 0; at = part.indexOf(wanted, at + wanted.length))
+  for (
+    let at = part.indexOf(wantedText);
+    at >= 0;
+    at = part.indexOf(wantedText, at + wantedText.length)
+  )
     found += 1;
   return found;
 }
@@ -104,7 +108,7 @@ function affixTest(name: 'startswith' | 'endswith'): NativeDeclaration {
   });
 }
 
-function separator(value: PyValue): string {
+function separatorText(value: PyValue): string {
   if (typeof value !== 'string') throw typeError(`must be str, not ${typeName(value)}`);
   if (value === '') throw valueError('empty separator');
   return value;
@@ -112,23 +116,23 @@ function separator(value: PyValue): string {
 
 /** The methods of `str` that search. */
 export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
-  find: finder(false, false),
-  rfind: finder(true, false),
-  index: finder(false, true),
-  rindex: finder(true, true),
+  find: finderMethod(false, false),
+  rfind: finderMethod(true, false),
+  index: finderMethod(false, true),
+  rindex: finderMethod(true, true),
   count: range(1, 3, count),
   startswith: affixTest('startswith'),
   endswith: affixTest('endswith'),
-  partition: exact(1, (runtime, text: string, value: PyValue) => {
-    const mark = separator(value);
+  partition: exactly(1, (runtime, text: string, value: PyValue) => {
+    const mark = separatorText(value);
     runtime.budget.text(text.length);
     runtime.budget.search(text.length, mark.length);
     const at = text.indexOf(mark);
     if (at < 0) return new PyTuple([text, '', '']);
     return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
   }),
-  rpartition: exact(1, (runtime, text: string, value: PyValue) => {
-    const mark = separator(value);
+  rpartition: exactly(1, (runtime, text: string, value: PyValue) => {
+    const mark = separatorText(value);
     runtime.budget.text(text.length);
     runtime.budget.search(text.length, mark.length);
     const at = text.lastIndexOf(mark);

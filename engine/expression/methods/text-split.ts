@@ -2,7 +2,7 @@ import { typeError, valueError } from '../values/errors.js';
 import { isWhiteSpace, stripWhiteSpace } from '../values/characters.js';
 import { toSize } from '../values/integers.js';
 import { itemsIn } from '../values/iteration.js';
-import { exact, named, range } from '../values/native.js';
+import { exactly, namedArguments, range } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { isTrue } from '../values/truth.js';
@@ -166,21 +166,21 @@ function strip(
   let end = text.length;
   if (left)
     while (start < end) {
-      const one = String.fromCodePoint(text.codePointAt(start)!);
-      if (!set.has(one)) break;
-      start += one.length;
+      const character = String.fromCodePoint(text.codePointAt(start)!);
+      if (!set.has(character)) break;
+      start += character.length;
     }
   if (right)
     while (end > start) {
       const isPair = end - start > 1 && (text.charCodeAt(end - 1) & 0xfc00) === 0xdc00;
-      const one = text.slice(isPair ? end - 2 : end - 1, end);
-      if (!set.has(one)) break;
-      end -= one.length;
+      const character = text.slice(isPair ? end - 2 : end - 1, end);
+      if (!set.has(character)) break;
+      end -= character.length;
     }
   return text.slice(start, end);
 }
 
-function stripper(name: string, left: boolean, right: boolean): NativeDeclaration {
+function stripMethod(name: string, left: boolean, right: boolean): NativeDeclaration {
   return range(0, 1, (runtime, text: string, characters) => {
     runtime.budget.text(text.length);
     return strip(text, characters, left, right, name);
@@ -189,20 +189,20 @@ function stripper(name: string, left: boolean, right: boolean): NativeDeclaratio
 
 /** The methods of `str` that take a text apart or put it together. */
 export const splitMethods: Readonly<Record<string, NativeDeclaration>> = {
-  split: named(0, 2, ['sep', 'maxsplit'], (runtime, text: string, separator, most) =>
+  split: namedArguments(0, 2, ['sep', 'maxsplit'], (runtime, text: string, separator, most) =>
     split(runtime, text, separator, most, false),
   ),
-  rsplit: named(0, 2, ['sep', 'maxsplit'], (runtime, text: string, separator, most) =>
+  rsplit: namedArguments(0, 2, ['sep', 'maxsplit'], (runtime, text: string, separator, most) =>
     split(runtime, text, separator, most, true),
   ),
-  splitlines: named(0, 1, ['keepends'], (runtime, text: string, keepsEnds) => {
+  splitlines: namedArguments(0, 1, ['keepends'], (runtime, text: string, keepsEnds) => {
     runtime.budget.text(text.length);
     const lines = splitLines(text, keepsEnds !== undefined && isTrue(keepsEnds));
     runtime.budget.elements(lines.length);
     return new PyList(lines);
   }),
-  join: exact(1, (runtime, separator: string, items: PyValue) => join(runtime, separator, items)),
-  strip: stripper('strip', true, true),
-  lstrip: stripper('lstrip', true, false),
-  rstrip: stripper('rstrip', false, true),
+  join: exactly(1, (runtime, separator: string, items: PyValue) => join(runtime, separator, items)),
+  strip: stripMethod('strip', true, true),
+  lstrip: stripMethod('lstrip', true, false),
+  rstrip: stripMethod('rstrip', false, true),
 };

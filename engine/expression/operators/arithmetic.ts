@@ -10,13 +10,13 @@ import { setDifference } from './sets.js';
 import { floatFloorDivide, floatModulo, intFloorDivide, intModulo } from './division.js';
 
 /** The TypeError of two operands that an operator does not take. */
-export function unsupported(operator: string, a: PyValue, b: PyValue): Error {
+export function unsupportedOperands(operator: string, a: PyValue, b: PyValue): Error {
   return typeError(
     `unsupported operand type(s) for ${operator}: '${typeName(a)}' and '${typeName(b)}'`,
   );
 }
 
-/** `a + b`. */
+/** Evaluates `a + b`. */
 export function add(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b;
@@ -48,7 +48,7 @@ export function add(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   }
   if (typeof a === 'string')
     throw typeError(`can only concatenate str (not "${typeName(b)}") to str`);
-  throw unsupported('+', a, b);
+  throw unsupportedOperands('+', a, b);
 }
 
 function addInts(runtime: Runtime, a: PyInt, b: PyInt): PyInt {
@@ -65,7 +65,7 @@ function doubleIfFloat(value: PyValue, other: PyValue): number | undefined {
   return typeof value === 'bigint' ? intToFloat(value) : undefined;
 }
 
-/** `a - b`. */
+/** Evaluates `a - b`. */
 export function subtract(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number') {
     const difference = a - b;
@@ -81,10 +81,10 @@ export function subtract(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (i !== undefined && j !== undefined) return addInts(runtime, i, -BigInt(j));
   const difference = setDifference(runtime, a, b);
   if (difference) return difference;
-  throw unsupported('-', a, b);
+  throw unsupportedOperands('-', a, b);
 }
 
-/** `a * b`. */
+/** Evaluates `a * b`. */
 export function multiply(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number') {
     const product = a * b;
@@ -101,12 +101,12 @@ export function multiply(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
     runtime.budget.integer(bitLength(i) + bitLength(j));
     return toInt(BigInt(i) * BigInt(j));
   }
-  const repeated = repeat(runtime, a, b) ?? repeat(runtime, b, a);
-  if (repeated !== undefined) return repeated;
-  throw unsupported('*', a, b);
+  const repeatedValue = repeat(runtime, a, b) ?? repeat(runtime, b, a);
+  if (repeatedValue !== undefined) return repeatedValue;
+  throw unsupportedOperands('*', a, b);
 }
 
-/** `a / b`. */
+/** Evaluates `a / b`. */
 export function divide(_runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number') {
     if (b === 0) throw zeroDivision('division by zero');
@@ -120,7 +120,7 @@ export function divide(_runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   }
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupported('/', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperands('/', a, b);
   if (j === 0) throw zeroDivision('division by zero');
   return new Float(divideInts(i, j));
 }
@@ -146,7 +146,7 @@ function divideInts(a: PyInt, b: PyInt): number {
   return isNegative ? -result : result;
 }
 
-/** `a // b`. */
+/** Evaluates `a // b`. */
 export function floorDivide(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number' && b !== 0) return intFloorDivide(a, b);
   const x = doubleIfFloat(a, b);
@@ -157,7 +157,7 @@ export function floorDivide(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   }
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupported('//', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperands('//', a, b);
   if (j === 0) throw zeroDivision('integer division or modulo by zero');
   runtime.budget.integer(bitLength(i));
   return intFloorDivide(i, j);
@@ -166,8 +166,8 @@ export function floorDivide(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
 /** `a % b`: the remainder with the sign of the divisor, or the formatting of a text. */
 export function modulo(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number' && b !== 0) {
-    const rest = a % b;
-    return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest + 0;
+    const remainder = a % b;
+    return remainder !== 0 && remainder < 0 !== b < 0 ? remainder + b : remainder + 0;
   }
   if (typeof a === 'string') return formatPercent(runtime, a, b);
   const x = doubleIfFloat(a, b);
@@ -178,7 +178,7 @@ export function modulo(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   }
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupported('%', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperands('%', a, b);
   if (j === 0) throw zeroDivision('integer modulo by zero');
   return intModulo(i, j);
 }

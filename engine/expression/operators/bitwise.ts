@@ -5,10 +5,10 @@ import { limitExceeded } from '../values/limits.js';
 import { typeName } from '../values/type-name.js';
 import { Float } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
-import { unsupported } from './arithmetic.js';
+import { unsupportedOperands } from './arithmetic.js';
 import { setIntersection, setSymmetricDifference, setUnion } from './sets.js';
 
-/** `a & b`. */
+/** Evaluates `a & b`. */
 export function bitAnd(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'boolean' && typeof b === 'boolean') return a && b;
   const i = asInt(a);
@@ -17,10 +17,10 @@ export function bitAnd(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
     return areSmall(i, j) ? Number(i) & Number(j) : toInt(BigInt(i) & BigInt(j));
   const result = setIntersection(runtime, a, b);
   if (result) return result;
-  throw unsupported('&', a, b);
+  throw unsupportedOperands('&', a, b);
 }
 
-/** `a | b`. */
+/** Evaluates `a | b`. */
 export function bitOr(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'boolean' && typeof b === 'boolean') return a || b;
   const i = asInt(a);
@@ -29,10 +29,10 @@ export function bitOr(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
     return areSmall(i, j) ? Number(i) | Number(j) : toInt(BigInt(i) | BigInt(j));
   const result = setUnion(runtime, a, b);
   if (result) return result;
-  throw unsupported('|', a, b);
+  throw unsupportedOperands('|', a, b);
 }
 
-/** `a ^ b`. */
+/** Evaluates `a ^ b`. */
 export function bitXor(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'boolean' && typeof b === 'boolean') return a !== b;
   const i = asInt(a);
@@ -41,18 +41,18 @@ export function bitXor(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
     return areSmall(i, j) ? Number(i) ^ Number(j) : toInt(BigInt(i) ^ BigInt(j));
   const result = setSymmetricDifference(runtime, a, b);
   if (result) return result;
-  throw unsupported('^', a, b);
+  throw unsupportedOperands('^', a, b);
 }
 
 function areSmall(a: PyInt, b: PyInt): boolean {
   return (Number(a) | 0) === a && (Number(b) | 0) === b;
 }
 
-/** `a << b`. */
+/** Evaluates `a << b`. */
 export function shiftLeft(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupported('<<', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperands('<<', a, b);
   if (j < 0) throw valueError('negative shift count');
   if (i === 0) return 0;
   if (typeof j === 'bigint')
@@ -61,17 +61,17 @@ export function shiftLeft(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   return toInt(BigInt(i) << BigInt(j));
 }
 
-/** `a >> b`. */
+/** Evaluates `a >> b`. */
 export function shiftRight(_runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupported('>>', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperands('>>', a, b);
   if (j < 0) throw valueError('negative shift count');
   if (j > bitLength(i)) return i < 0 ? -1 : 0;
   return toInt(BigInt(i) >> BigInt(j));
 }
 
-/** `-a`. */
+/** Evaluates `-a`. */
 export function negate(_runtime: Runtime, a: PyValue): PyValue {
   if (typeof a === 'number') return 0 - a;
   if (a instanceof Float) return new Float(-a.value);
@@ -80,7 +80,7 @@ export function negate(_runtime: Runtime, a: PyValue): PyValue {
   return toInt(-BigInt(int));
 }
 
-/** `+a`. */
+/** Evaluates `+a`. */
 export function plus(_runtime: Runtime, a: PyValue): PyValue {
   if (a instanceof Float) return a;
   const int = asInt(a);
@@ -88,7 +88,7 @@ export function plus(_runtime: Runtime, a: PyValue): PyValue {
   return int;
 }
 
-/** `~a`. */
+/** Evaluates `~a`. */
 export function invert(_runtime: Runtime, a: PyValue): PyValue {
   const int = asInt(a);
   if (int === undefined) throw badOperand('~', a);

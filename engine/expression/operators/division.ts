@@ -7,9 +7,9 @@ export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
     // A quotient that is no integer is too far from the next one to be rounded to it.
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return Math.floor(a / b) + 0;
     // The remainder is exact, and so is the division of a multiple.
-    const rest = a % b;
-    const quotient = (a - rest) / b;
-    return rest !== 0 && rest < 0 !== b < 0 ? quotient - 1 : quotient + 0;
+    const remainder = a % b;
+    const quotient = (a - remainder) / b;
+    return remainder !== 0 && remainder < 0 !== b < 0 ? quotient - 1 : quotient + 0;
   }
   const x = BigInt(a);
   const y = BigInt(b);
@@ -21,28 +21,28 @@ export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
 export function intModulo(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return a - Math.floor(a / b) * b + 0;
-    const rest = a % b;
-    return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest + 0;
+    const remainder = a % b;
+    return remainder !== 0 && remainder < 0 !== b < 0 ? remainder + b : remainder + 0;
   }
   const y = BigInt(b);
-  const rest = BigInt(a) % y;
-  return toInt(rest !== 0n && rest < 0n !== y < 0n ? rest + y : rest);
+  const remainder = BigInt(a) % y;
+  return toInt(remainder !== 0n && remainder < 0n !== y < 0n ? remainder + y : remainder);
 }
 
-/** `a % b` of floats. */
+/** Evaluates `a % b` of floats. */
 export function floatModulo(a: number, b: number): number {
-  const rest = a % b;
-  if (rest === 0) return b < 0 || Object.is(b, -0) ? -0 : 0;
-  return rest < 0 !== b < 0 ? rest + b : rest;
+  const remainder = a % b;
+  if (remainder === 0) return b < 0 || Object.is(b, -0) ? -0 : 0;
+  return remainder < 0 !== b < 0 ? remainder + b : remainder;
 }
 
 /** `a // b` of floats: computed from the exact remainder, as CPython does. */
 export function floatFloorDivide(a: number, b: number): number {
-  let rest = a % b;
-  let quotient = (a - rest) / b;
-  if (rest !== 0) {
-    if (b < 0 !== rest < 0) {
-      rest += b;
+  let remainder = a % b;
+  let quotient = (a - remainder) / b;
+  if (remainder !== 0) {
+    if (b < 0 !== remainder < 0) {
+      remainder += b;
       quotient -= 1;
     }
   }

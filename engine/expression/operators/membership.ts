@@ -15,7 +15,7 @@ import {
 } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
-/** `item in container`. */
+/** Evaluates `item in container`. */
 export function contains(runtime: Runtime, item: PyValue, container: PyValue): boolean {
   if (typeof container === 'string') {
     if (typeof item !== 'string')

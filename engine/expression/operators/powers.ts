@@ -4,7 +4,7 @@ import type { PyInt } from '../values/integers.js';
 import { typeName } from '../values/type-name.js';
 import { Float } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
-import { unsupported } from './arithmetic.js';
+import { unsupportedOperands } from './arithmetic.js';
 import { intModulo } from './division.js';
 
 /** `a ** b`. A negative base with a fractional exponent has a complex result, which the language does not have: a ValueError. */
@@ -13,7 +13,7 @@ export function power(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const j = asInt(b);
   if (i !== undefined && j !== undefined) return intPower(runtime, i, j);
   if (!(a instanceof Float || i !== undefined) || !(b instanceof Float || j !== undefined))
-    throw unsupported('** or pow()', a, b);
+    throw unsupportedOperands('** or pow()', a, b);
   return new Float(floatPower(asDouble(a)!, asDouble(b)!));
 }
 
@@ -60,21 +60,21 @@ export function modularPower(runtime: Runtime, a: PyValue, b: PyValue, c: PyValu
   if (modulus === 0) throw valueError('pow() 3rd argument cannot be 0');
   runtime.budget.charge(bitLength(exponent) * (1 + (bitLength(modulus) >>> 8)));
   const m = BigInt(modulus) < 0n ? -BigInt(modulus) : BigInt(modulus);
-  let rest = BigInt(exponent);
+  let bitsLeft = BigInt(exponent);
   let square = BigInt(intModulo(base, toInt(m)));
-  if (rest < 0n) {
-    square = inverse(square, m);
-    rest = -rest;
+  if (bitsLeft < 0n) {
+    square = inverseModulo(square, m);
+    bitsLeft = -bitsLeft;
   }
   let result = 1n % m;
-  for (; rest > 0n; rest >>= 1n) {
-    if (rest & 1n) result = (result * square) % m;
+  for (; bitsLeft > 0n; bitsLeft >>= 1n) {
+    if (bitsLeft & 1n) result = (result * square) % m;
     square = (square * square) % m;
   }
   return intModulo(toInt(result), modulus);
 }
 
-function inverse(value: bigint, modulus: bigint): bigint {
+function inverseModulo(value: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
   while (b !== 0n) {
     const quotient = a / b;

@@ -20,9 +20,9 @@ export function setIntersection(runtime: Runtime, a: PyValue, b: PyValue): PySet
 export function setUnion(runtime: Runtime, a: PyValue, b: PyValue): PySet | PyDict | undefined {
   if (a instanceof PyDict && b instanceof PyDict) {
     runtime.budget.elements(a.map.size + b.map.size);
-    const joined = copyDict(a);
-    updateDict(joined, b);
-    return joined;
+    const joinedDict = copyDict(a);
+    updateDict(joinedDict, b);
+    return joinedDict;
   }
   const pair = setsOf(runtime, a, b);
   return pair && union(pair[0], pair[1]);
@@ -52,7 +52,7 @@ export function intersection(a: PySet, b: PySet): PySet {
   return result;
 }
 
-/** The members of both. */
+/** The union of two sets. */
 export function union(a: PySet, b: PySet): PySet {
   const result = new PySet(a.isFrozen);
   for (const [key, value] of a.map) result.map.set(key, value);

@@ -13,7 +13,7 @@ import { typeName } from '../values/type-name.js';
 import { PyDict, PyList, PyRange, PySlice, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
-/** `container[key]`. */
+/** Evaluates `container[key]`. */
 export function subscript(runtime: Runtime, container: PyValue, key: PyValue): PyValue {
   if (container instanceof PyDict) {
     const value = container.map.get(mapKey(key));
@@ -23,12 +23,12 @@ export function subscript(runtime: Runtime, container: PyValue, key: PyValue): P
   if (container instanceof PyList)
     return key instanceof PySlice
       ? new PyList(sliceItems(runtime, container.items, key))
-      : item('list', container.items, key);
+      : itemAt('list', container.items, key);
   if (typeof container === 'string') return characterAt(runtime, container, key);
   if (container instanceof PyTuple)
     return key instanceof PySlice
       ? new PyTuple(sliceItems(runtime, container.items, key))
-      : item('tuple', container.items, key);
+      : itemAt('tuple', container.items, key);
   if (container instanceof PyRange) return rangeItem(container, key);
   throw typeError(`'${typeName(container)}' object is not subscriptable`);
 }
@@ -43,7 +43,7 @@ export function keyError(
   return new ExpressionError('KeyError', reprOf(runtime, key), suggest);
 }
 
-function item(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {
+function itemAt(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {
   const index = typeof key === 'number' ? key : indexOf(kind, key);
   const value = items[index < 0 ? index + items.length : index];
   if (value === undefined) throw indexError(`${kind} index out of range`);
@@ -118,7 +118,7 @@ function rangeItem(range: PyRange, key: PyValue): PyValue {
   return range.start + at * range.step;
 }
 
-/** Where a slice begins and ends in a sequence of `size` items, and how many items it has. */
+/** The bounds of a slice in a sequence of `size` items, and the number of items in the slice. */
 export interface SliceBounds {
   readonly start: number;
   readonly stop: number;
@@ -128,22 +128,22 @@ export interface SliceBounds {
 
 /** The bounds of a slice, as `slice.indices` of Python. */
 export function sliceBounds(slice: PySlice, size: number): SliceBounds {
-  const step = slice.step === null ? 1 : bound(slice.step);
+  const step = slice.step === null ? 1 : boundOf(slice.step);
   if (step === 0) throw valueError('slice step cannot be zero');
-  const lowest = step > 0 ? 0 : -1;
+  const lowestIndex = step > 0 ? 0 : -1;
   const highest = step > 0 ? size : size - 1;
   const clip = (value: PyValue, missing: number) => {
     if (value === null) return missing;
-    const at = bound(value);
-    return Math.min(Math.max(at < 0 ? at + size : at, lowest), highest);
+    const at = boundOf(value);
+    return Math.min(Math.max(at < 0 ? at + size : at, lowestIndex), highest);
   };
-  const start = clip(slice.start, step > 0 ? lowest : highest);
-  const stop = clip(slice.stop, step > 0 ? highest : lowest);
+  const start = clip(slice.start, step > 0 ? lowestIndex : highest);
+  const stop = clip(slice.stop, step > 0 ? highest : lowestIndex);
   const length = Math.max(0, Math.ceil((stop - start) / step));
   return { start, stop, step, length };
 }
 
-function bound(value: PyValue): number {
+function boundOf(value: PyValue): number {
   if (typeof value === 'number') return value;
   if (asInt(value) === undefined)
     throw typeError('slice indices must be integers or None or have an __index__ method');

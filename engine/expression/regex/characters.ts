@@ -35,9 +35,10 @@ export function foldCode(code: number): number {
   return lower.codePointAt(0)! > 0xffff === (lower.length === 2) ? lower.codePointAt(0)! : code;
 }
 
-/** All code points that differ from one in letter case alone, with itself. */
+/** All code points that differ from this one in letter case alone, including itself. */
 export function caseVariants(code: number): readonly number[] {
-  const one = String.fromCodePoint(code);
-  const single = (text: string) => (Array.from(text).length === 1 ? [text.codePointAt(0)!] : []);
-  return [code].concat(single(one.toLowerCase()), single(one.toUpperCase()));
+  const character = String.fromCodePoint(code);
+  const singleCode = (text: string) =>
+    Array.from(text).length === 1 ? [text.codePointAt(0)!] : [];
+  return [code].concat(singleCode(character.toLowerCase()), singleCode(character.toUpperCase()));
 }

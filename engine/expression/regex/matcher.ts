@@ -3,7 +3,7 @@ import { isWordCode } from './characters.js';
 import type { RegexProgram } from './program.js';
 import type { Assertion } from './tree.js';
 
-/** Where the groups of a match begin and end, in code units; -1 for a group that took no part. */
+/** The bounds of the groups of a match, in code units; -1 for a group that did not take part. */
 export type MatchSlots = readonly number[];
 
 /**
@@ -20,7 +20,7 @@ export class RegexMatcher {
   readonly #budget: Budget;
   readonly #visited: Uint32Array;
   readonly #width: number;
-  /** Where the states of each instruction begin among those of a position. */
+  /** For each instruction, the index of its first state among the states of a position. */
   readonly #states: Int32Array;
   #visits = 0;
 
@@ -98,7 +98,7 @@ export class RegexMatcher {
           slots[instruction.slot] = at;
           next += 1;
         } else if (instruction.op === 'assertion') {
-          if (!holds(instruction.assertion, text, at)) break;
+          if (!holdsAt(instruction.assertion, text, at)) break;
           next += 1;
         } else {
           const found = this.#look(instruction.program, at, instruction.width);
@@ -152,14 +152,14 @@ export class RegexMatcher {
   }
 }
 
-/** How many of the passes around, from the outermost on, began before a position. */
+/** The number of enclosing loop passes, from the outermost, that began before a position. */
 function begunBefore(slots: readonly number[], loops: readonly number[], at: number): number {
   let count = 0;
   while (count < loops.length && slots[loops[count]!]! < at) count += 1;
   return count;
 }
 
-function holds(assertion: Assertion, text: string, at: number): boolean {
+function holdsAt(assertion: Assertion, text: string, at: number): boolean {
   switch (assertion) {
     case 'text-start':
       return at === 0;
@@ -174,7 +174,7 @@ function holds(assertion: Assertion, text: string, at: number): boolean {
     case 'word-boundary':
       return isBoundary(text, at);
     case 'not-word-boundary':
-      // In Python an empty text has neither a boundary nor its opposite.
+      // In Python, `\b` and `\B` both fail on an empty text.
       return text !== '' && !isBoundary(text, at);
   }
 }

@@ -121,19 +121,20 @@ class RegexParser {
   }
 
   #atom(): RegexNode | undefined {
-    const one = this.#take();
-    if (one === '(') return this.#group();
-    if (one === '[') return this.#class();
-    if (one === '.') {
+    const character = this.#take();
+    if (character === '(') return this.#group();
+    if (character === '[') return this.#class();
+    if (character === '.') {
       const { dotAll } = this.#flags;
       return { kind: 'class', test: (code) => dotAll || code !== 10 };
     }
-    if (one === '^')
+    if (character === '^')
       return { kind: 'assertion', assertion: this.#flags.multiline ? 'line-start' : 'text-start' };
-    if (one === '$')
+    if (character === '$')
       return { kind: 'assertion', assertion: this.#flags.multiline ? 'line-end' : 'last-line-end' };
-    if (one === '*' || one === '+' || one === '?') throw this.#error('nothing to repeat');
-    if (one !== '\\') return this.#literal(one.codePointAt(0)!);
+    if (character === '*' || character === '+' || character === '?')
+      throw this.#error('nothing to repeat');
+    if (character !== '\\') return this.#literal(character.codePointAt(0)!);
     const next = this.#pattern[this.#at];
     if (next === undefined) throw this.#error('bad escape (end of pattern)');
     const assertion = Object.hasOwn(assertions, next) ? assertions[next] : undefined;
@@ -152,34 +153,34 @@ class RegexParser {
 
   #literal(code: number): RegexNode {
     if (!this.#flags.ignoreCase) return { kind: 'character', code };
-    const folded = foldCode(code);
+    const foldedCode = foldCode(code);
     const variants = caseVariants(code);
     if (variants.length < 2 || variants.every((one) => one === code))
       return { kind: 'character', code };
-    return { kind: 'class', test: (one) => one === code || foldCode(one) === folded };
+    return { kind: 'class', test: (one) => one === code || foldCode(one) === foldedCode };
   }
 
   /** The code point of an escape behind its backslash. */
   #escape(): number {
-    const one = this.#take();
-    if (Object.hasOwn(escapes, one)) return escapes[one]!;
-    const count = { x: 2, u: 4, U: 8 }[one];
+    const character = this.#take();
+    if (Object.hasOwn(escapes, character)) return escapes[character]!;
+    const count = { x: 2, u: 4, U: 8 }[character];
     if (count !== undefined) {
       const digits = this.#pattern.slice(this.#at, this.#at + count);
       if (digits.length < count || !/^[0-9a-fA-F]+$/.test(digits))
-        throw this.#error(`incomplete escape \\${one}`);
+        throw this.#error(`incomplete escape \\${character}`);
       this.#at += count;
       const code = Number.parseInt(digits, 16);
       if (code > 0x10ffff) throw this.#error('bad escape');
       return code;
     }
-    if (one === '0') {
+    if (character === '0') {
       const digits = /^[0-7]{0,2}/.exec(this.#pattern.slice(this.#at))![0];
       this.#at += digits.length;
       return Number.parseInt(`0${digits}`, 8);
     }
-    if (/[A-Za-z0-9]/.test(one)) throw this.#error(`bad escape \\${one}`);
-    return one.codePointAt(0)!;
+    if (/[A-Za-z0-9]/.test(character)) throw this.#error(`bad escape \\${character}`);
+    return character.codePointAt(0)!;
   }
 
   #group(): RegexNode | undefined {
@@ -266,13 +267,13 @@ class RegexParser {
     this.#at += 1;
     return {
       kind: 'class',
-      test: cached((code) => tests.some((test) => test(code)) !== isNegative),
+      test: cacheByCode((code) => tests.some((test) => test(code)) !== isNegative),
     };
   }
 
   #member(): number | ((code: number) => boolean) {
-    const one = this.#take();
-    if (one !== '\\') return one.codePointAt(0)!;
+    const character = this.#take();
+    if (character !== '\\') return character.codePointAt(0)!;
     const next = this.#pattern[this.#at] ?? '';
     if (Object.hasOwn(categories, next)) {
       this.#at += 1;
@@ -298,9 +299,9 @@ class RegexParser {
   }
 
   #take(): string {
-    const one = String.fromCodePoint(this.#pattern.codePointAt(this.#at)!);
-    this.#at += one.length;
-    return one;
+    const character = String.fromCodePoint(this.#pattern.codePointAt(this.#at)!);
+    this.#at += character.length;
+    return character;
   }
 
   #isAt(text: string): boolean {
@@ -321,9 +322,9 @@ class RegexParser {
 }
 
 /** A test whose results for ASCII are kept. */
-function cached(test: (code: number) => boolean): (code: number) => boolean {
-  const known = Array.from({ length: 128 }, (_, code) => test(code));
-  return (code) => (code < 128 ? known[code]! : test(code));
+function cacheByCode(test: (code: number) => boolean): (code: number) => boolean {
+  const asciiResults = Array.from({ length: 128 }, (_, code) => test(code));
+  return (code) => (code < 128 ? asciiResults[code]! : test(code));
 }
 
 function withFlags(flags: RegexFlags, letters: string, value = true): RegexFlags {

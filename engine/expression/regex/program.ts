@@ -15,7 +15,7 @@ export type Instruction =
       readonly op: 'look';
       readonly program: RegexProgram;
       readonly isNegative: boolean;
-      /** For a look-behind the number of characters that it reads, else -1. */
+      /** For a look-behind, the number of characters that it reads; -1 for other assertions. */
       readonly width: number;
     }
   | { readonly op: 'match' };
@@ -28,7 +28,7 @@ export interface RegexProgram {
   readonly instructions: readonly Instruction[];
   readonly groups: number;
   readonly slots: number;
-  /** For each instruction the slots of the loops around it whose passes may match nothing, from the outermost on. */
+  /** For each instruction, the slots of the enclosing loops whose passes may match nothing, from the outermost. */
   readonly loops: readonly (readonly number[])[];
   readonly names: ReadonlyMap<string, number>;
   /** The character that every match begins with, if there is one. */
@@ -40,10 +40,10 @@ const maxInstructions = 10_000;
 
 /** Compiles a parsed regular expression. */
 export function compileRegex({ root, groups, names }: ParsedRegex): RegexProgram {
-  return assemble({ kind: 'group', index: 0, body: root }, groups, names);
+  return assembleProgram({ kind: 'group', index: 0, body: root }, groups, names);
 }
 
-function assemble(
+function assembleProgram(
   root: RegexNode,
   groups: number,
   names: ReadonlyMap<string, number>,
@@ -112,7 +112,7 @@ class Assembler {
       case 'look': {
         const width = node.isBehind ? widthOf(node.body) : -1;
         if (width === undefined) throw regexError('look-behind requires fixed-width pattern');
-        const program = assemble(node.body, this.#groups, this.#names);
+        const program = assembleProgram(node.body, this.#groups, this.#names);
         this.add({ op: 'look', program, isNegative: node.isNegative, width });
       }
     }
@@ -139,12 +139,12 @@ class Assembler {
     const passes: { target: number }[] = [];
     const option = () => {
       const split = this.add({ op: 'split', first: 0, second: 0 });
-      const inside = this.instructions.length;
+      const innerStart = this.instructions.length;
       splits.push((after) => {
-        split.first = isLazy ? after : inside;
-        split.second = isLazy ? inside : after;
+        split.first = isLazy ? after : innerStart;
+        split.second = isLazy ? innerStart : after;
       });
-      return inside;
+      return innerStart;
     };
     // As in Python, a pass that matches nothing is the last one.
     const pass = () => {

@@ -20,7 +20,7 @@ export type RegexNode =
       readonly isNegative: boolean;
     };
 
-/** What must hold at a position. */
+/** An assertion about a position. */
 export type Assertion =
   | 'text-start'
   | 'text-end'

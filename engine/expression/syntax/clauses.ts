@@ -8,7 +8,7 @@ import type {
   AssignmentTarget,
 } from './tree.js';
 
-/** What parts of the grammar need of the parser. */
+/** The functions of the parser that the grammar's parts in other files need. */
 export interface ExpressionParser {
   readonly cursor: TokenCursor;
   expression(): SyntaxNode;

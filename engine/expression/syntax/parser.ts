@@ -52,14 +52,14 @@ class Parser implements ExpressionParser {
     this.cursor = new TokenCursor(source, from, to, depth);
   }
 
-  /** The whole text: one expression, or a tuple without parentheses. */
+  /** Parses the whole text: one expression, or a tuple without parentheses. */
   whole(): SyntaxNode {
     const node = this.tuple('end');
     if (this.cursor.token.kind !== 'end') throw this.cursor.unexpected();
     return node;
   }
 
-  /** One expression, or several with commas between them as a tuple, up to a closing token. */
+  /** Parses one expression, or several separated by commas as a tuple, up to a closing token. */
   tuple(closing: string): SyntaxNode {
     const position = this.cursor.here();
     const first = this.item();
@@ -100,11 +100,11 @@ class Parser implements ExpressionParser {
     let left = this.#unary();
     for (;;) {
       const { kind, text } = this.cursor.token;
-      const own = kind === 'operator' && Object.hasOwn(powers, text) ? powers[text]! : 0;
-      if (own <= power) return left;
+      const operatorPower = kind === 'operator' && Object.hasOwn(powers, text) ? powers[text]! : 0;
+      if (operatorPower <= power) return left;
       const position = this.cursor.here();
       this.cursor.take();
-      const right = this.cursor.nested(() => this.binary(own));
+      const right = this.cursor.nested(() => this.binary(operatorPower));
       left = { kind: 'binary', operator: text as BinaryOperator, left, right, ...position };
     }
   }
@@ -137,16 +137,16 @@ class Parser implements ExpressionParser {
 
   #comparison(): SyntaxNode {
     const first = this.binary();
-    const rest: ComparisonPart[] = [];
+    const restParts: ComparisonPart[] = [];
     for (;;) {
       const { at } = this.cursor.token;
       const operator = this.#comparisonOperator();
       if (operator === undefined) break;
-      rest.push({ operator, operand: this.binary(), ...this.cursor.source.position(at) });
+      restParts.push({ operator, operand: this.binary(), ...this.cursor.source.position(at) });
     }
-    if (rest.length === 0) return first;
-    const { line, column } = rest[0]!;
-    return { kind: 'comparison', first, rest, line, column };
+    if (restParts.length === 0) return first;
+    const { line, column } = restParts[0]!;
+    return { kind: 'comparison', first, rest: restParts, line, column };
   }
 
   #comparisonOperator(): ComparisonOperator | undefined {
@@ -173,14 +173,14 @@ class Parser implements ExpressionParser {
     const { at } = this.cursor.token;
     if (!this.cursor.accept('**')) return base;
     const right = this.cursor.nested(() => this.#unary());
-    const own = this.cursor.source.position(at);
-    return { kind: 'binary', operator: '**', left: base, right, ...own };
+    const operatorPosition = this.cursor.source.position(at);
+    return { kind: 'binary', operator: '**', left: base, right, ...operatorPosition };
   }
 
   #postfix(): SyntaxNode {
     let node = this.#atom();
     for (;;) {
-      const opening = this.cursor.token.at;
+      const openingAt = this.cursor.token.at;
       if (this.cursor.accept('.')) {
         const position = this.cursor.here();
         const { at } = this.cursor.token;
@@ -196,7 +196,7 @@ class Parser implements ExpressionParser {
         const object = node;
         const index = this.cursor.nested(() => this.#index());
         this.cursor.expect(']');
-        node = { kind: 'subscript', object, index, ...this.cursor.source.position(opening) };
+        node = { kind: 'subscript', object, index, ...this.cursor.source.position(openingAt) };
       } else return node;
     }
   }
@@ -252,7 +252,7 @@ class Parser implements ExpressionParser {
 
   #parentheses(position: { line: number; column: number }): SyntaxNode {
     if (this.cursor.accept(')')) return { kind: 'tuple', items: [], ...position };
-    const opening = this.cursor.token.at;
+    const openingAt = this.cursor.token.at;
     const first = this.item();
     if (this.cursor.isAt('for')) return this.#comprehension('generator', first, undefined, ')');
     if (this.cursor.isAt(',')) {
@@ -260,7 +260,7 @@ class Parser implements ExpressionParser {
       return { kind: 'tuple', items, ...position };
     }
     if (first.isUnpacked)
-      throw this.cursor.source.error('cannot use starred expression here', opening);
+      throw this.cursor.source.error('cannot use starred expression here', openingAt);
     this.cursor.expect(')');
     return first.value;
   }

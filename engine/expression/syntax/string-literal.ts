@@ -35,7 +35,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** The names of `\N{…}` that the language knows: those of characters that expressions are likely to need. */
+/** The names that `\N{…}` knows: those of characters that expressions are likely to need. */
 const characterNames: Readonly<Record<string, string>> = {
   BULLET: '\u2022',
   'DEGREE SIGN': '\u00b0',
@@ -68,10 +68,12 @@ export function decodeEscapes(
     const next = text.indexOf('\\', i);
     if (next < 0) return result + text.slice(i);
     result += text.slice(i, next);
-    const one = text[next + 1] ?? '';
-    const simple = Object.hasOwn(simpleEscapes, one) ? simpleEscapes[one] : undefined;
-    if (simple !== undefined) {
-      result += simple;
+    const character = text[next + 1] ?? '';
+    const simpleEscape = Object.hasOwn(simpleEscapes, character)
+      ? simpleEscapes[character]
+      : undefined;
+    if (simpleEscape !== undefined) {
+      result += simpleEscape;
       i = next + 1;
       continue;
     }
@@ -91,20 +93,20 @@ function numericEscape(
   at: number,
   offset: number,
 ): readonly [string, number] {
-  const one = text[at + 1] ?? '';
+  const character = text[at + 1] ?? '';
   const octal = /^[0-7]{1,3}/.exec(text.slice(at + 1, at + 4))?.[0];
   if (octal !== undefined)
     return [String.fromCodePoint(Number.parseInt(octal, 8)), 1 + octal.length];
-  const count = Object.hasOwn(hexDigits, one) ? hexDigits[one]! : 0;
+  const count = Object.hasOwn(hexDigits, character) ? hexDigits[character]! : 0;
   if (count > 0) {
     const digits = text.slice(at + 2, at + 2 + count);
     if (digits.length < count || !/^[0-9a-fA-F]+$/.test(digits))
-      throw source.error(`malformed \\${one} escape`, offset + at);
+      throw source.error(`malformed \\${character} escape`, offset + at);
     const code = Number.parseInt(digits, 16);
     if (code > 0x10ffff) throw source.error('illegal Unicode character', offset + at);
     return [String.fromCodePoint(code), 2 + count];
   }
-  if (one === 'N') {
+  if (character === 'N') {
     const name = /^\{([^}]*)\}/.exec(text.slice(at + 2));
     if (!name) throw source.error('malformed \\N character escape', offset + at);
     const upper = name[1]!.toUpperCase();

@@ -21,23 +21,23 @@ export function parseStrings(parser: ExpressionParser): SyntaxNode {
       parts.push({ kind: 'text', text });
     }
   }
-  const joined = joinTexts(parts);
-  if (isTemplate && joined.some(({ kind }) => kind === 'field'))
-    return { kind: 'template', parts: joined, ...position };
-  const [only] = joined;
+  const joinedParts = joinTexts(parts);
+  if (isTemplate && joinedParts.some(({ kind }) => kind === 'field'))
+    return { kind: 'template', parts: joinedParts, ...position };
+  const [only] = joinedParts;
   const value = only?.kind === 'text' ? only.text : '';
   return { kind: 'constant', value, ...position };
 }
 
 function joinTexts(parts: readonly TemplatePart[]): TemplatePart[] {
-  const joined: TemplatePart[] = [];
+  const joinedParts: TemplatePart[] = [];
   for (const part of parts) {
-    const last = joined.at(-1);
+    const last = joinedParts.at(-1);
     if (part.kind === 'text' && last?.kind === 'text')
-      joined[joined.length - 1] = { kind: 'text', text: last.text + part.text };
-    else if (part.kind === 'field' || part.text !== '') joined.push(part);
+      joinedParts[joinedParts.length - 1] = { kind: 'text', text: last.text + part.text };
+    else if (part.kind === 'field' || part.text !== '') joinedParts.push(part);
   }
-  return joined;
+  return joinedParts;
 }
 
 /** Reads the text and the fields of one f-string. */
@@ -61,12 +61,12 @@ class TemplateReader {
     const flush = (to: number) => {
       const text = content.slice(from, to);
       const at = this.#literal.at + from;
-      const decoded = decodeEscapes(this.#source, text, at, this.#literal.isRaw);
-      if (decoded !== '') parts.push({ kind: 'text', text: decoded });
+      const decodedEscapes = decodeEscapes(this.#source, text, at, this.#literal.isRaw);
+      if (decodedEscapes !== '') parts.push({ kind: 'text', text: decodedEscapes });
     };
     while (this.#at < content.length) {
-      const one = content[this.#at]!;
-      if (one === '\\' && !this.#literal.isRaw) {
+      const character = content[this.#at]!;
+      if (character === '\\' && !this.#literal.isRaw) {
         // The braces of \N{…} are no field.
         const name = /^\\N\{[^}]*\}/.exec(content.slice(this.#at));
         this.#at += name ? name[0].length : 2;
@@ -74,8 +74,8 @@ class TemplateReader {
           this.#at -= 1;
         continue;
       }
-      if (one === '{' || one === '}') {
-        const isDoubled = content[this.#at + 1] === one && depth === 0;
+      if (character === '{' || character === '}') {
+        const isDoubled = content[this.#at + 1] === character && depth === 0;
         if (isDoubled) {
           flush(this.#at + 1);
           this.#at += 2;
@@ -83,7 +83,7 @@ class TemplateReader {
           continue;
         }
         flush(this.#at);
-        if (one === '}') {
+        if (character === '}') {
           if (depth > 0) return joinTexts(parts);
           throw this.#error("f-string: single '}' is not allowed");
         }
@@ -133,32 +133,32 @@ class TemplateReader {
   #conversion(): '' | 's' | 'r' | 'a' {
     const { content } = this.#literal;
     if (content[this.#at] !== '!') return '';
-    const one = content[this.#at + 1];
-    if (one !== 's' && one !== 'r' && one !== 'a')
+    const conversionLetter = content[this.#at + 1];
+    if (conversionLetter !== 's' && conversionLetter !== 'r' && conversionLetter !== 'a')
       throw this.#error("f-string: invalid conversion character: expected 's', 'r', or 'a'");
     this.#at += 2;
-    return one;
+    return conversionLetter;
   }
 
-  /** Where the expression of a field ends: at a `}`, `!`, `:` or `=` outside brackets and quotes. */
+  /** The position of the end of a field's expression: a `}`, `!`, `:` or `=` outside brackets and quotes. */
   #expressionEnd(): number {
     const { content } = this.#literal;
     let depth = 0;
     for (let i = this.#at; i < content.length; i++) {
-      const one = content[i]!;
-      if (one === "'" || one === '"') {
-        const quote = content.startsWith(one.repeat(3), i) ? one.repeat(3) : one;
+      const character = content[i]!;
+      if (character === "'" || character === '"') {
+        const quote = content.startsWith(character.repeat(3), i) ? character.repeat(3) : character;
         const end = content.indexOf(quote, i + quote.length);
         if (end < 0) throw this.#error('f-string: unterminated string');
         i = end + quote.length - 1;
-      } else if ('([{'.includes(one)) depth += 1;
+      } else if ('([{'.includes(character)) depth += 1;
       else if (depth > 0) {
-        if (')]}'.includes(one)) depth -= 1;
-      } else if (one === '}' || one === ':') return i;
-      else if (one === '!' && content[i + 1] !== '=') return i;
-      else if (one === '!') i += 1;
-      else if ('<>='.includes(one) && content[i + 1] === '=') i += 1;
-      else if (one === '=') return i;
+        if (')]}'.includes(character)) depth -= 1;
+      } else if (character === '}' || character === ':') return i;
+      else if (character === '!' && content[i + 1] !== '=') return i;
+      else if (character === '!') i += 1;
+      else if ('<>='.includes(character) && content[i + 1] === '=') i += 1;
+      else if (character === '=') return i;
     }
     throw this.#error("f-string: expecting '}'");
   }

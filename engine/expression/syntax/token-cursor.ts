@@ -3,7 +3,7 @@ import { limitExceeded, maxNesting } from '../values/limits.js';
 import { tokenize } from './tokenizer.js';
 import type { SourceText, SourceToken } from './tokenizer.js';
 
-/** Words that are no names. */
+/** Reserved words, which cannot be names. */
 const keywords = new Set(
   (
     'False None True and as assert async await break class continue def del elif else except finally for from global if ' +
@@ -32,7 +32,7 @@ export class TokenCursor {
     return this.#tokens[this.#next + 1];
   }
 
-  /** How deep the nesting is here. */
+  /** The depth of nesting at the cursor. */
   get depth(): number {
     return this.#depth;
   }

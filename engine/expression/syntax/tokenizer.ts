@@ -12,7 +12,7 @@ export interface SourceToken {
 /** The source of an expression with the positions of its lines. A part of an f-string has the positions of the whole source. */
 export class SourceText {
   readonly text: string;
-  /** Where the lines begin, and where the second code unit of a character is. */
+  /** The offset of each line, and of the second code unit of each surrogate pair. */
   readonly #lines: number[] = [0];
   readonly #pairs: number[] = [];
 
@@ -36,7 +36,7 @@ export class SourceText {
   }
 }
 
-/** How many of some ascending numbers are at most `limit`. */
+/** The number of ascending numbers that are at most `limit`. */
 function countUpTo(numbers: readonly number[], limit: number): number {
   let from = 0;
   let to = numbers.length;
@@ -85,19 +85,19 @@ export function tokenize(source: SourceText, from = 0, to = source.text.length):
 
 function nextToken(source: SourceText, at: number, to: number): SourceToken {
   const { text } = source;
-  const opening = match(stringStart, text, at);
-  if (opening && isPrefix(opening[1]!)) {
-    const end = stringEnd(source, at, at + opening[0].length, opening[2]!, to);
+  const openingQuote = matchAt(stringStart, text, at);
+  if (openingQuote && isPrefix(openingQuote[1]!)) {
+    const end = stringEnd(source, at, at + openingQuote[0].length, openingQuote[2]!, to);
     return { kind: 'string', text: text.slice(at, end), at, end };
   }
-  const name = match(namePattern, text, at);
+  const name = matchAt(namePattern, text, at);
   if (name) {
     const end = Math.min(at + name[0].length, to);
     return { kind: 'name', text: text.slice(at, end).normalize('NFKC'), at, end };
   }
-  const number = match(numberPattern, text, at);
+  const number = matchAt(numberPattern, text, at);
   if (number) return numberToken(source, at, number[0]);
-  const operator = match(operators, text, at);
+  const operator = matchAt(operators, text, at);
   if (operator) {
     const end = Math.min(at + operator[0].length, to);
     return { kind: 'operator', text: text.slice(at, end), at, end };
@@ -108,7 +108,7 @@ function nextToken(source: SourceText, at: number, to: number): SourceToken {
   throw source.error(`invalid character '${character}' (U+${code})`, at);
 }
 
-function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at;
   return pattern.exec(text);
 }

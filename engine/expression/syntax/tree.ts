@@ -85,7 +85,7 @@ export interface DictItem {
   readonly value: SyntaxNode;
 }
 
-/** One `for target in iterable if … if …`. */
+/** The clause `for target in iterable if … if …`. */
 export interface ComprehensionClause {
   readonly target: AssignmentTarget;
   readonly iterable: SyntaxNode;

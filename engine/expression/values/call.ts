@@ -30,9 +30,9 @@ export function callValue(
 /** Calls a value with one argument. */
 export function callOne(runtime: Runtime, callee: PyValue, arg: PyValue): PyValue {
   if (callee instanceof PyLambda && isPlainCall(callee, 1)) {
-    const frame = enter(runtime, callee);
+    const frame = enterLambda(runtime, callee);
     frame.slots[0] = arg;
-    return leave(runtime, callee, frame);
+    return leaveLambda(runtime, callee, frame);
   }
   return callValue(runtime, callee, [arg]);
 }
@@ -42,14 +42,14 @@ function isPlainCall(lambda: PyLambda, count: number): boolean {
   return names.length === count && !hasRest && !hasKeywords && keywordOnly.length === 0;
 }
 
-function enter(runtime: Runtime, { code, up }: PyLambda): ActivationFrame {
+function enterLambda(runtime: Runtime, { code, up }: PyLambda): ActivationFrame {
   runtime.budget.enter(code.cost);
   const slots: (PyValue | undefined)[] = [];
   for (let i = 0; i < code.frameSize; i++) slots.push(undefined);
   return new ActivationFrame(slots, up);
 }
 
-function leave(runtime: Runtime, { code }: PyLambda, frame: ActivationFrame): PyValue {
+function leaveLambda(runtime: Runtime, { code }: PyLambda, frame: ActivationFrame): PyValue {
   const result = code.body(frame);
   runtime.budget.depth -= 1;
   return result;
@@ -61,9 +61,9 @@ function callLambda(
   args: readonly PyValue[],
   keywords: Keywords | undefined,
 ): PyValue {
-  const frame = enter(runtime, lambda);
+  const frame = enterLambda(runtime, lambda);
   bindParameters(lambda, frame.slots, args, keywords);
-  return leave(runtime, lambda, frame);
+  return leaveLambda(runtime, lambda, frame);
 }
 
 /** Puts the arguments of a call into the slots of its frame. */
@@ -79,12 +79,12 @@ function bindParameters(
   const extra = new PyDict();
   for (const [name, value] of keywords ?? []) {
     const at = names.indexOf(name, positionalOnly);
-    const only = at < 0 ? keywordOnly.indexOf(name) : -1;
+    const keywordOnlyAt = at < 0 ? keywordOnly.indexOf(name) : -1;
     if (at >= 0) {
       if (slots[at] !== undefined)
         throw typeError(`<lambda>() got multiple values for argument '${name}'`);
       slots[at] = value;
-    } else if (only >= 0) slots[count + only] = value;
+    } else if (keywordOnlyAt >= 0) slots[count + keywordOnlyAt] = value;
     else if (hasKeywords) setItem(extra, name, value);
     else if (names.includes(name))
       throw typeError(
@@ -118,20 +118,21 @@ function tooMany(
   defaults: readonly (PyValue | undefined)[],
   given: number,
 ): Error {
-  const most = names.length;
-  const least = names.filter((_, i) => defaults[i] === undefined).length;
-  const takes = least === most ? `${most}` : `from ${least} to ${most}`;
-  const plural = most === 1 && least === most ? '' : 's';
+  const maxArguments = names.length;
+  const minArguments = names.filter((_, i) => defaults[i] === undefined).length;
+  const countText =
+    minArguments === maxArguments ? `${maxArguments}` : `from ${minArguments} to ${maxArguments}`;
+  const plural = maxArguments === 1 && minArguments === maxArguments ? '' : 's';
   return typeError(
-    `<lambda>() takes ${takes} positional argument${plural} but ${given} ${given === 1 ? 'was' : 'were'} given`,
+    `<lambda>() takes ${countText} positional argument${plural} but ${given} ${given === 1 ? 'was' : 'were'} given`,
   );
 }
 
 function missingArguments(names: readonly string[], kind: string): Error {
-  const quoted = names.map((name) => `'${name}'`);
-  const last = quoted.pop()!;
-  const comma = quoted.length > 1 ? ',' : '';
-  const list = quoted.length > 0 ? `${quoted.join(', ')}${comma} and ${last}` : last;
+  const quotedNames = names.map((name) => `'${name}'`);
+  const last = quotedNames.pop()!;
+  const comma = quotedNames.length > 1 ? ',' : '';
+  const list = quotedNames.length > 0 ? `${quotedNames.join(', ')}${comma} and ${last}` : last;
   const plural = names.length === 1 ? '' : 's';
   return typeError(
     `<lambda>() missing ${names.length} required ${kind} argument${plural}: ${list}`,
@@ -187,11 +188,11 @@ function bindArguments(
     return args.slice();
   }
   if (shape.names.length === 0)
-    throw typeError(`${qualified(native)}() takes no keyword arguments`);
-  const given = args.length + keywords.size;
-  if (given > shape.names.length || args.length > shape.max)
+    throw typeError(`${qualifiedName(native)}() takes no keyword arguments`);
+  const givenCount = args.length + keywords.size;
+  if (givenCount > shape.names.length || args.length > shape.max)
     throw typeError(
-      `${native.name}() takes at most ${shape.names.length} ${args.length === 0 ? 'keyword ' : ''}argument${shape.names.length === 1 ? '' : 's'} (${given} given)`,
+      `${native.name}() takes at most ${shape.names.length} ${args.length === 0 ? 'keyword ' : ''}argument${shape.names.length === 1 ? '' : 's'} (${givenCount} given)`,
     );
   const bound: (PyValue | undefined)[] = args.slice();
   for (const [name, value] of keywords) {
@@ -224,7 +225,7 @@ function missingArgument(native: Native, at: number): Error {
     : typeError(`${native.name}() missing required argument '${name}' (pos ${at + 1})`);
 }
 
-function qualified(native: Native): string {
+function qualifiedName(native: Native): string {
   return native.owner === undefined ? native.name : `${native.owner}.${native.name}`;
 }
 
@@ -234,18 +235,18 @@ export function checkCount(native: Native, given: number): void {
   if (given >= min && given <= max) return;
   const plural = (count: number) => (count === 1 ? '' : 's');
   if (wording === 'exact') {
-    const wanted =
+    const wantedText =
       min === 0 ? 'no arguments' : min === 1 ? 'exactly one argument' : `exactly ${min} arguments`;
-    throw typeError(`${qualified(native)}() takes ${wanted} (${given} given)`);
+    throw typeError(`${qualifiedName(native)}() takes ${wantedText} (${given} given)`);
   }
   if (wording === 'range') {
-    const wanted =
+    const wantedText =
       min === max
         ? `${min} argument${plural(min)}`
         : given < min
           ? `at least ${min} argument${plural(min)}`
           : `at most ${max} argument${plural(max)}`;
-    throw typeError(`${native.name} expected ${wanted}, got ${given}`);
+    throw typeError(`${native.name} expected ${wantedText}, got ${given}`);
   }
   if (given < min) throw missingArgument(native, given);
   const kind = max < names.length ? 'positional argument' : 'argument';

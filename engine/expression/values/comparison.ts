@@ -50,8 +50,12 @@ function isEqualObject(runtime: Runtime, a: PyValue, b: PyValue): boolean {
   if (a instanceof PyDict) return b instanceof PyDict && areEqualDicts(runtime, a, b);
   const set = asSet(a);
   if (set !== undefined) {
-    const other = asSet(b);
-    return other !== undefined && set.map.size === other.map.size && isSubset(runtime, set, other);
+    const otherSet = asSet(b);
+    return (
+      otherSet !== undefined &&
+      set.map.size === otherSet.map.size &&
+      isSubset(runtime, set, otherSet)
+    );
   }
   if (a instanceof PyRange) {
     if (!(b instanceof PyRange) || a.length !== b.length) return false;
@@ -78,8 +82,8 @@ function areEqualDicts(runtime: Runtime, a: PyDict, b: PyDict): boolean {
   if (a.map.size !== b.map.size) return false;
   runtime.budget.charge(a.map.size);
   for (const [key, value] of a.map) {
-    const other = b.map.get(key);
-    if (other === undefined || !isSameOrEqual(runtime, value, other)) return false;
+    const otherValue = b.map.get(key);
+    if (otherValue === undefined || !isSameOrEqual(runtime, value, otherValue)) return false;
   }
   return true;
 }
@@ -115,7 +119,7 @@ export function isOrdered(
   b: PyValue,
 ): boolean {
   if (typeof a === 'string' && typeof b === 'string')
-    return holds(operator, compareCodePoints(a, b));
+    return satisfiesOrder(operator, compareCodePoints(a, b));
   const x = numberOf(a);
   const y = numberOf(b);
   if (x !== undefined && y !== undefined) {
@@ -135,7 +139,7 @@ export function isOrdered(
   );
 }
 
-function holds(operator: OrderOperator, order: number): boolean {
+function satisfiesOrder(operator: OrderOperator, order: number): boolean {
   if (operator === '<') return order < 0;
   if (operator === '<=') return order <= 0;
   return operator === '>' ? order > 0 : order >= 0;
@@ -151,7 +155,7 @@ function isOrderedSequence(
   runtime.budget.charge(length);
   for (let i = 0; i < length; i++)
     if (!isSameOrEqual(runtime, a[i]!, b[i]!)) return isOrdered(runtime, operator, a[i]!, b[i]!);
-  return holds(operator, a.length - b.length);
+  return satisfiesOrder(operator, a.length - b.length);
 }
 
 function isOrderedSet(runtime: Runtime, operator: OrderOperator, a: PySet, b: PySet): boolean {

@@ -4,12 +4,12 @@ import type { MapKey, PyValue } from './values.js';
 
 /** Sets an item; a key that is there already stays as it is written, as in Python. */
 export function setItem(dict: PyDict, key: PyValue, value: PyValue): void {
-  const mapped = mapKey(key);
-  if (!isOwnKey(key) && !dict.map.has(mapped)) {
+  const mappedKey = mapKey(key);
+  if (!isOwnKey(key) && !dict.map.has(mappedKey)) {
     dict.originals ??= new Map();
-    dict.originals.set(mapped, key);
+    dict.originals.set(mappedKey, key);
   }
-  dict.map.set(mapped, value);
+  dict.map.set(mappedKey, value);
 }
 
 /** The value of a key; undefined if the dict does not have it. */
@@ -19,11 +19,11 @@ export function getItem(dict: PyDict, key: PyValue): PyValue | undefined {
 
 /** Removes a key and returns its value; undefined if the dict does not have it. */
 export function deleteItem(dict: PyDict, key: PyValue): PyValue | undefined {
-  const mapped = mapKey(key);
-  const value = dict.map.get(mapped);
+  const mappedKey = mapKey(key);
+  const value = dict.map.get(mappedKey);
   if (value !== undefined) {
-    dict.map.delete(mapped);
-    dict.originals?.delete(mapped);
+    dict.map.delete(mappedKey);
+    dict.originals?.delete(mappedKey);
   }
   return value;
 }
@@ -35,10 +35,10 @@ export function originalKey(dict: PyDict, mapped: MapKey): PyValue {
 
 /** The keys in order. */
 export function keysOf(dict: PyDict): PyValue[] {
-  const mapped = Array.from(dict.map.keys());
+  const mappedKeys = Array.from(dict.map.keys());
   return dict.originals === undefined || dict.originals.size === 0
-    ? (mapped as PyValue[])
-    : mapped.map((key) => originalKey(dict, key));
+    ? (mappedKeys as PyValue[])
+    : mappedKeys.map((key) => originalKey(dict, key));
 }
 
 /** The items in order, as tuples. */
@@ -81,6 +81,6 @@ export function setOf(values: Iterable<PyValue>, isFrozen = false): PySet {
 
 /** Adds a member, unless an equal one is there. */
 export function addMember(set: PySet, value: PyValue): void {
-  const mapped = mapKey(value);
-  if (!set.map.has(mapped)) set.map.set(mapped, value);
+  const mappedKey = mapKey(value);
+  if (!set.map.has(mappedKey)) set.map.set(mappedKey, value);
 }

@@ -127,7 +127,7 @@ export function attributeError(
   return new ExpressionError('AttributeError', message, suggest);
 }
 
-/** A failing function of the library, in words of its own. */
+/** An error of a library function, with a message of its own. */
 export function functionError(message: string): ExpressionError {
   return new ExpressionError('FunctionError', message);
 }

@@ -81,8 +81,9 @@ export function scaledDigits(value: number, places: number): bigint {
 /** The quotient of two integers that are not negative, rounded half to even. */
 export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
-  const twice = 2n * (numerator - quotient * denominator);
-  const isUp = twice > denominator || (twice === denominator && (quotient & 1n) === 1n);
+  const twiceRemainder = 2n * (numerator - quotient * denominator);
+  const isUp =
+    twiceRemainder > denominator || (twiceRemainder === denominator && (quotient & 1n) === 1n);
   return isUp ? quotient + 1n : quotient;
 }
 

@@ -14,7 +14,7 @@ export function mapKey(value: PyValue): MapKey {
   return mapKeyOfOther(value);
 }
 
-/** Whether a value is its own map key, so that no original needs to be kept. */
+/** Whether a value is its own map key, so that the original need not be stored. */
 export function isOwnKey(value: PyValue): boolean {
   return (
     typeof value === 'number' ||
@@ -33,9 +33,9 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
     if (Number.isNaN(number)) return value;
     return Number.isInteger(number) && !Number.isSafeInteger(number) ? BigInt(number) : number;
   }
-  if (value instanceof PyTuple) return composed('\0t', value.items.map(part));
+  if (value instanceof PyTuple) return composeKey('\0t', value.items.map(keyPart));
   if (value instanceof PySet && value.isFrozen)
-    return composed('\0f', Array.from(value.map.keys(), partOfKey).sort());
+    return composeKey('\0f', Array.from(value.map.keys(), partOfKey).sort());
   if (value instanceof PyRange) {
     const { length, start, step } = value;
     return `\0r${length},${length > 0 ? start : ''},${length > 1 ? step : ''}`;
@@ -54,7 +54,7 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
 /** The longest key of a tuple or frozenset: it is put together each time the key is used. */
 const maxComposedLength = 100_000;
 
-function composed(kind: string, parts: readonly string[]): string {
+function composeKey(kind: string, parts: readonly string[]): string {
   let length = 0;
   for (const one of parts) length += one.length;
   if (length > maxComposedLength)
@@ -62,26 +62,26 @@ function composed(kind: string, parts: readonly string[]): string {
   return kind + parts.join('');
 }
 
-function part(value: PyValue): string {
+function keyPart(value: PyValue): string {
   return partOfKey(mapKey(value));
 }
 
-/** One part of a composed key: its kind, its length and its text, so that no two lists of parts have the same text. */
+/** A part of a composed key: kind, length and text, so that different lists of parts have different texts. */
 function partOfKey(key: MapKey): string {
   if (typeof key === 'string') return `s${key.length}:${key}`;
   if (typeof key === 'number' || typeof key === 'bigint') return `n${String(key)};`;
   if (key === null) return 'z';
-  return `o${identity(key)};`;
+  return `o${identityOf(key)};`;
 }
 
 const identities = new WeakMap<object, number>();
 let nextIdentity = 0;
 
-function identity(object: object): number {
-  let known = identities.get(object);
-  if (known === undefined) {
-    known = nextIdentity++;
-    identities.set(object, known);
+function identityOf(object: object): number {
+  let knownIdentity = identities.get(object);
+  if (knownIdentity === undefined) {
+    knownIdentity = nextIdentity++;
+    identities.set(object, knownIdentity);
   }
-  return known;
+  return knownIdentity;
 }

@@ -7,7 +7,7 @@ import type { PyValue } from './values.js';
 /** An int as a number where it is safe, else as a bigint. */
 export type PyInt = number | bigint;
 
-/** The smallest form of an int. */
+/** The int as a number if it is small enough, else as a bigint. */
 export function toInt(value: bigint): PyInt {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
@@ -63,8 +63,8 @@ export function intToFloat(value: PyInt): number {
 export function floatToInt(value: number): PyInt {
   if (Number.isNaN(value)) throw valueError('cannot convert float NaN to integer');
   if (!Number.isFinite(value)) throw overflowError('cannot convert float infinity to integer');
-  const truncated = Math.trunc(value);
-  return Number.isSafeInteger(truncated) ? truncated + 0 : BigInt(truncated);
+  const truncatedValue = Math.trunc(value);
+  return Number.isSafeInteger(truncatedValue) ? truncatedValue + 0 : BigInt(truncatedValue);
 }
 
 /** The decimal digits of an int; more than 4300 are the ValueError of CPython 3.11. */

@@ -83,17 +83,17 @@ export function charactersOf(runtime: Runtime, text: string): PyValue[] {
   return isPlain(text) ? text.split('') : pointsOf(text).slice();
 }
 
-/** All items of a value. The array may be that of a list or tuple and must not be changed. */
+/** All items of a value. The array may belong to a list or tuple and must not be changed. */
 export function itemsIn(runtime: Runtime, value: PyValue): readonly PyValue[] {
   if (value instanceof PyList || value instanceof PyTuple) return value.items;
   if (typeof value === 'string') return charactersOf(runtime, value);
   if (value instanceof PyDict) return keysOf(value);
   if (value instanceof PySet) return Array.from(value.map.values());
   if (value instanceof PyRange) return rangeItems(runtime, value);
-  return drain(runtime, iterate(runtime, value));
+  return drainIterator(runtime, iterate(runtime, value));
 }
 
-/** All items of a value in an array of their own. */
+/** All items of a value in a new array. */
 export function copyItems(runtime: Runtime, value: PyValue): PyValue[] {
   const items = itemsIn(runtime, value);
   if (!(value instanceof PyList || value instanceof PyTuple)) return items as PyValue[];
@@ -108,7 +108,7 @@ function rangeItems(runtime: Runtime, range: PyRange): PyValue[] {
   return items;
 }
 
-function drain(runtime: Runtime, iterator: PyIterator): PyValue[] {
+function drainIterator(runtime: Runtime, iterator: PyIterator): PyValue[] {
   const items: PyValue[] = [];
   for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
     runtime.budget.grow(items.length);

@@ -4,7 +4,7 @@ import { ExpressionError } from './errors.js';
 export interface ExpressionLimits {
   readonly steps: number;
   readonly timeoutMs: number;
-  /** For what `outsideTime` runs. */
+  /** The time limit for `outsideTime`. */
   readonly outsideMs: number;
   readonly stringLength: number;
   readonly elements: number;
@@ -44,7 +44,7 @@ export function limitExceeded(what: string): ExpressionError {
  */
 export class Budget {
   readonly limits: ExpressionLimits;
-  /** What is left of the steps. */
+  /** The remaining steps. */
   steps = 0;
   memory = 0;
   depth = 0;
@@ -56,7 +56,7 @@ export class Budget {
   readonly #maxText: number;
   #deadline = 0;
   #outside = 0;
-  /** The time is looked at when fewer steps than these are left. */
+  /** The clock is read when fewer steps than this remain. */
   #checkpoint = 0;
 
   constructor(limits: ExpressionLimits, clock: () => number) {
@@ -151,7 +151,7 @@ export class Budget {
     if (this.memory > this.#maxMemory) this.#exceed();
   }
 
-  /** Whether an evaluation may still use so much memory, and so many steps. */
+  /** Whether the evaluation may still use this much memory and this many steps. */
   hasRoom(bytes: number, steps: number): boolean {
     return this.memory + bytes <= this.#maxMemory && this.steps >= steps;
   }
@@ -169,7 +169,7 @@ export class Budget {
       throw limitExceeded(`more than ${this.limits.datasetCalls} dataset calls`);
   }
 
-  /** Runs what does not count as time of the evaluation; it has a limit of its own, which is looked at before. */
+  /** Runs a function that does not count as evaluation time; its own limit is checked before. */
   outsideTime<T>(run: () => T): T {
     if (this.#outside > this.limits.outsideMs)
       throw limitExceeded(`more than ${this.limits.outsideMs / 1000} s in dataset functions`);
@@ -177,9 +177,9 @@ export class Budget {
     try {
       return run();
     } finally {
-      const took = this.#clock() - before;
-      this.#outside += took;
-      if (this.#deadline > 0) this.#deadline += took;
+      const outsideMs = this.#clock() - before;
+      this.#outside += outsideMs;
+      if (this.#deadline > 0) this.#deadline += outsideMs;
     }
   }
 
@@ -197,6 +197,6 @@ export class Budget {
   }
 }
 
-/** The clock starts after so many steps: reading it for each record costs more than most expressions. */
+/** The number of steps after which the clock starts: reading it for each record costs more than most expressions. */
 const firstInterval = 1000;
 const interval = 1000;

@@ -5,34 +5,34 @@ import type { ArityWording, NativeCode, NativeShape, VariadicCode } from './valu
 export type NativeDeclaration = (name: string, owner?: string) => Native;
 
 /** A function of exactly `count` positional arguments. */
-export function exact(count: number, code: NativeCode): NativeDeclaration {
-  return fixed({ min: count, max: count, names: [], wording: 'exact' }, code);
+export function exactly(count: number, code: NativeCode): NativeDeclaration {
+  return fixedArguments({ min: count, max: count, names: [], wording: 'exact' }, code);
 }
 
 /** A function of `min` to `max` positional arguments. */
 export function range(min: number, max: number, code: NativeCode): NativeDeclaration {
-  return fixed({ min, max, names: [], wording: 'range' }, code);
+  return fixedArguments({ min, max, names: [], wording: 'range' }, code);
 }
 
 /** A function whose arguments have names; `''` names a positional-only one. Names after `max` are keyword-only. */
-export function named(
+export function namedArguments(
   min: number,
   max: number,
   names: readonly string[],
   code: NativeCode,
   wording: ArityWording = 'clinic',
 ): NativeDeclaration {
-  return fixed({ min, max, names, wording }, code);
+  return fixedArguments({ min, max, names, wording }, code);
 }
 
 /** A function of any number of arguments. */
-export function variadic(code: VariadicCode): NativeDeclaration {
+export function anyArguments(code: VariadicCode): NativeDeclaration {
   const shape: NativeShape = { min: 0, max: Infinity, names: [], wording: 'range' };
-  const unused: NativeCode = () => null;
-  return (name, owner) => new Native(name, shape, unused, code, owner);
+  const unusedCode: NativeCode = () => null;
+  return (name, owner) => new Native(name, shape, unusedCode, code, owner);
 }
 
-function fixed(shape: NativeShape, code: NativeCode): NativeDeclaration {
+function fixedArguments(shape: NativeShape, code: NativeCode): NativeDeclaration {
   return (name, owner) => new Native(name, shape, code, undefined, owner);
 }
 

@@ -51,14 +51,14 @@ export function stringRepr(runtime: Runtime, text: string): string {
   runtime.budget.text(text.length + 2);
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   if (/^[ !#-&(-[\]-~]*$/.test(text)) return `${quote}${text}${quote}`;
-  const most = runtime.budget.limits.stringLength;
+  const maxLength = runtime.budget.limits.stringLength;
   runtime.budget.charge(text.length >>> 3);
   let result = quote;
   for (const one of text) {
     if (one === quote || one === '\\') result += `\\${one}`;
     else if (one >= ' ' && one <= '~') result += one;
     else result += isPrintable(one.codePointAt(0)!) ? one : escapeOf(one.codePointAt(0)!);
-    if (result.length > most) break;
+    if (result.length > maxLength) break;
   }
   runtime.budget.text(result.length + 1);
   return result + quote;

@@ -105,7 +105,7 @@ export class PyIterator {
   }
 }
 
-/** What `keys()`, `values()` and `items()` of a dict return: a view that follows the dict. */
+/** The result of a dict's `keys()`, `values()` or `items()`: a view that follows the dict. */
 export class DictView {
   readonly dict: PyDict;
   readonly part: 'keys' | 'values' | 'items';
@@ -125,7 +125,7 @@ export class ActivationFrame {
   }
 }
 
-/** A compiled node. */
+/** A node compiled to a closure. */
 export type Code = (frame: ActivationFrame) => PyValue;
 
 /** A parameter list. Slots 0, 1, … of a call's frame hold the parameters in this order, then `*args`, then `**kwargs`. */
@@ -175,7 +175,7 @@ export type VariadicCode = (
   keywords: Keywords | undefined,
 ) => PyValue;
 
-/** How CPython words a wrong number of arguments: it depends on how a function is written there. */
+/** How CPython words a wrong number of arguments, which depends on how it implements the function. */
 export type ArityWording = 'exact' | 'range' | 'clinic';
 
 /** The parameters of a built-in function. */
@@ -244,11 +244,11 @@ export class PyType {
   }
 }
 
-/** What an expression needs of its surroundings; every part is optional. */
+/** The functions and data that an expression gets from its caller; each is optional. */
 export interface ExpressionHost {
   /** The time in milliseconds since 1970 that `now()` and `today()` show; fixed once per task. */
   readonly now?: number;
-  /** The authenticated user. */
+  /** Returns the authenticated user. */
   readonly user?: () => { readonly name: string; readonly email: string };
   /** Functions of the host by name; arguments as values in the order of the declaration, undefined where not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
@@ -259,11 +259,11 @@ export interface ExpressionHost {
 /** Calls of dataset functions that evaluations are about to make, answered together. */
 export interface CallsAhead {
   /**
-   * For evaluations whose results nobody uses: its dataset functions return what is known, and note the calls that are not answered yet,
-   * for which they return an empty value.
+   * The host for evaluations whose results are discarded: dataset functions return known answers; for other calls they note the call and return an
+   * empty value.
    */
   readonly host: ExpressionHost;
-  /** How often a function returned an empty value so far: an evaluation without that has its result. */
+  /** The number of empty values returned so far: an evaluation in which it stays 0 has its final result. */
   readonly missed: number;
   /**
    * The call for which a function returned this empty value, if it is the last one that did: an evaluation that gives nothing but the value of a
@@ -281,7 +281,7 @@ export interface CallsAhead {
 
 /** The calls of a function whose arguments differ in one text alone. */
 export interface UniformCalls {
-  /** Equal for the same calls. */
+  /** The key of a call; equal calls have equal keys. */
   readonly key: string;
   /** Has the calls answered together whose texts some texts of a column are, by their numbers there. */
   answers(texts: PackedTexts, some: readonly number[]): UniformAnswers;

@@ -6,7 +6,7 @@ export interface Detection {
   readonly entityType: EntityType;
   /** Number of distinct values examined. */
   readonly sampled: number;
-  /** Number of those values that match the type. */
+  /** The number of sampled values that match the type. */
   readonly matched: number;
 }
 

@@ -14,13 +14,13 @@ export interface Blame {
 }
 
 /** Finds why a node matches no record: in an AND because of its nodes that match none, in an OR because of all of its nodes. */
-export function blame(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCounts>): Blame {
+export function blameNode(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCounts>): Blame {
   if (node.kind === 'condition') return { leaves: [node], clashes: [], excluding: [] };
   if (node.kind === 'not') return { leaves: [], clashes: [], excluding: [node] };
   const empty = node.nodes.filter((child) => counts.get(child)?.matches === 0);
   if (node.kind === 'and' && empty.length === 0 && node.nodes.length > 0)
     return { leaves: [], clashes: [node], excluding: [] };
-  const all = empty.map((child) => blame(child, counts));
+  const all = empty.map((child) => blameNode(child, counts));
   return {
     leaves: all.flatMap(({ leaves }) => leaves),
     clashes: all.flatMap(({ clashes }) => clashes),
@@ -41,13 +41,13 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** The predicate of the tree with the predicates of some nodes replaced. */
-export function replaced(
+export function replaceNode(
   node: ExplainNode,
   others: ReadonlyMap<ExplainNode, Predicate>,
 ): Predicate {
-  const other = others.get(node);
-  if (other) return other;
+  const replacement = others.get(node);
+  if (replacement) return replacement;
   if (node.kind === 'condition') return node.predicate;
-  const items = node.nodes.map((child) => replaced(child, others));
+  const items = node.nodes.map((child) => replaceNode(child, others));
   return node.kind === 'or' ? or(items) : node.kind === 'and' ? and(items) : not(and(items));
 }

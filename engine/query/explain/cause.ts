@@ -30,15 +30,15 @@ export function recordCount(count: number): string {
 }
 
 /** The cause of a condition that no record satisfies whatever value it asks for; empty if it has none. */
-export function impossible(
+export function impossibleCause(
   leaf: ExplainLeaf,
   { index }: Explaining,
   verified: MatchCounts,
 ): readonly Cause[] {
   const { source, predicate } = leaf;
   if (source.kind === 'term' && source.atom.field !== null && !index.find(source.atom.field)) {
-    const wanted = source.atom.field.toLowerCase();
-    const values = index.rows.map(({ name }) => name).filter((name) => isSimilar(name.toLowerCase(), wanted)).slice(0, 5); // prettier-ignore
+    const fieldName = source.atom.field.toLowerCase();
+    const values = index.rows.map(({ name }) => name).filter((name) => isSimilar(name.toLowerCase(), fieldName)).slice(0, 5); // prettier-ignore
     return [
       { ...causeAt(leaf, 'unknown_field', `There is no field ${source.atom.field}.`), values },
     ];
@@ -57,11 +57,11 @@ export function impossible(
   return [];
 }
 
-/** True if one name contains the other, or if they differ, punctuation aside, only in one stretch of at most two letters. */
+/** True if one name contains the other, or if they differ, ignoring punctuation, in one stretch of at most two letters. */
 function isSimilar(name: string, wanted: string): boolean {
   if (name.includes(wanted) || wanted.includes(name)) return true;
-  const plain = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
-  const [a, b] = [plain(name), plain(wanted)];
+  const lettersOnly = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const [a, b] = [lettersOnly(name), lettersOnly(wanted)];
   const shorter = Math.min(a.length, b.length);
   let from = 0;
   while (from < shorter && a[from] === b[from]) from += 1;

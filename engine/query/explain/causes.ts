@@ -1,17 +1,17 @@
 import { AppError } from '../../core/errors.js';
 import { genomeBuilds } from '../../core/types.js';
-import { blame, distinctFields, replaced, type Blame } from './blame.js';
-import { causeAt, impossible, recordCount, type Cause } from './cause.js';
-import { countMatches, type Clash } from './count-matches.js';
+import { blameNode, distinctFields, replaceNode, type Blame } from './blame.js';
+import { causeAt, impossibleCause, recordCount, type Cause } from './cause.js';
+import { countMatches, type ClashingGroup } from './count-matches.js';
 import type { RunSelect } from '../sql/statement.js';
 import type { NodeCounts } from './counts.js';
 import { guessesAt, guessesAtAll } from './guesses.js';
-import type { Guess } from './reword.js';
+import type { ConditionGuess } from './reword.js';
 import {
   frequentStrings,
   similarStrings,
   valuesAround,
-  type Around,
+  type NearestValues,
   type Begin,
 } from './nearest.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
@@ -39,7 +39,7 @@ export async function causesOf(
     return [{ path: '', condition: '', cause: 'no_records', hint: 'The dataset has no records.' }];
   const found: Cause[] = [];
   try {
-    await search(scope, explaining, blame(explaining.root, counts), found);
+    await searchCauses(scope, explaining, blameNode(explaining.root, counts), found);
   } catch (error) {
     // The query itself has been answered: a search that exceeds its time or memory only leaves out causes.
     if (!(error instanceof AppError) || error.code === 'canceled') throw error;
@@ -48,7 +48,7 @@ export async function causesOf(
   return found;
 }
 
-async function search(
+async function searchCauses(
   scope: CauseScope,
   explaining: Explaining,
   blamed: Blame,
@@ -63,37 +63,39 @@ async function search(
     ...clashing.flatMap((leaf) => guessesAt(leaf, explaining)),
   ].slice(0, maxGuesses);
   const verified = await countMatches(scope.begin(), root, { empty, guesses, clashes: blamed.clashes }, scope.rows); // prettier-ignore
-  for (const leaf of empty) found.push(...impossible(leaf, explaining, verified));
-  const explained = new Set(found.map(({ path }) => path));
-  const candidates = guesses.flatMap((guess, i): readonly Confirmed[] => {
+  for (const leaf of empty) found.push(...impossibleCause(leaf, explaining, verified));
+  const explainedPaths = new Set(found.map(({ path }) => path));
+  const candidates = guesses.flatMap((guess, i): readonly ConfirmedGuess[] => {
     const { matches, left } = verified.guesses[i]!;
     const isSingle = empty.includes(guess.leaf) && guess.changes.size === 1;
-    const isConfirmed = !explained.has(guess.leaf.path) && (isSingle ? matches : left) > 0;
+    const isConfirmed = !explainedPaths.has(guess.leaf.path) && (isSingle ? matches : left) > 0;
     return isConfirmed ? [{ guess, matches, left }] : [];
   });
   const confirmed = candidates.filter(
-    (one, i) => !candidates.some((other, j) => i !== j && supersedes(other, one, j < i)),
+    (one, i) => !candidates.some((other, j) => i !== j && isSuperseding(other, one, j < i)),
   );
   for (const { guess, matches, left } of confirmed) {
     // Several conditions need not be joined by AND, so only the count of the whole request is meaningful.
     const isOne = guess.changes.size === 1;
-    const cause = await guessed(scope, guess, isOne ? matches : left);
+    const cause = await causeOfGuess(scope, guess, isOne ? matches : left);
     found.push({ ...cause, ...(isOne && { matches }), left });
   }
   // Corrections that make the whole answer non-empty come first.
   found.sort((a, b) => Number((b.left ?? 0) > 0) - Number((a.left ?? 0) > 0));
   for (const leaf of empty) {
-    if (explained.has(leaf.path) || confirmed.some(({ guess }) => guess.changes.has(leaf)))
+    if (explainedPaths.has(leaf.path) || confirmed.some(({ guess }) => guess.changes.has(leaf)))
       continue;
-    found.push(...((await ofOtherBuild(scope, leaf, explaining)) ?? (await nearest(scope, leaf))));
+    found.push(
+      ...((await ofOtherBuild(scope, leaf, explaining)) ?? (await nearestCauses(scope, leaf))),
+    );
   }
   for (const node of blamed.excluding)
     found.push(causeAt(node, 'excludes_all', 'Every record satisfies the negated condition.'));
-  for (const clash of verified.clashes) found.push(...(await together(scope, root, clash)));
+  for (const clash of verified.clashes) found.push(...(await causesTogether(scope, root, clash)));
 }
 
 /** For a cause, the other causes that it implies; they are left out beside it. */
-const implied: Readonly<Record<string, readonly string[]>> = {
+const impliedActions: Readonly<Record<string, readonly string[]>> = {
   letter_case: ['spaces', 'separators', 'part_of_value'],
   spaces: ['separators', 'part_of_value'],
   separators: ['part_of_value'],
@@ -101,23 +103,27 @@ const implied: Readonly<Record<string, readonly string[]>> = {
   number_format: ['part_of_value'],
 };
 
-interface Confirmed {
-  readonly guess: Guess;
+interface ConfirmedGuess {
+  readonly guess: ConditionGuess;
   readonly matches: number;
   readonly left: number;
 }
 
-/** True if the first guess makes the other redundant. */
-function supersedes(one: Confirmed, other: Confirmed, isEarlier: boolean): boolean {
+/** True if the first guess makes the second redundant. */
+function isSuperseding(one: ConfirmedGuess, other: ConfirmedGuess, isEarlier: boolean): boolean {
   if (one.guess.leaf !== other.guess.leaf) return false;
   const { cause, instead } = other.guess;
   if (one.guess.cause === cause)
     return (one.left > 0 && other.left === 0) || (isEarlier && one.guess.instead === instead);
-  return implied[one.guess.cause]?.includes(cause) === true;
+  return impliedActions[one.guess.cause]?.includes(cause) === true;
 }
 
 /** The cause of a guess that the records confirm. */
-async function guessed(scope: CauseScope, guess: Guess, matches: number): Promise<Cause> {
+async function causeOfGuess(
+  scope: CauseScope,
+  guess: ConditionGuess,
+  matches: number,
+): Promise<Cause> {
   const { leaf, cause, because, instead, shows } = guess;
   const predicate = guess.changes.get(leaf)!;
   const values = shows ? await frequentStrings(scope.begin, shows, predicate, scope.rows) : [];
@@ -136,14 +142,15 @@ async function ofOtherBuild(
   { index }: Explaining,
 ): Promise<readonly Cause[] | undefined> {
   const row = index.find('genomic_coordinates.build');
-  const asked = leaf.source.kind === 'entity' ? [...new Set(buildsIn(leaf.predicate))] : [];
-  if (row?.dataType !== 'string' || asked.length === 0) return undefined;
+  const askedBuilds = leaf.source.kind === 'entity' ? [...new Set(buildsIn(leaf.predicate))] : [];
+  if (row?.dataType !== 'string' || askedBuilds.length === 0) return undefined;
   const field = fieldRef(row);
-  const isAsked = node({ kind: 'in', field, values: asked, ignoreCase: true });
-  const has = (scoped: Predicate) => frequentStrings(scope.begin, field, scoped, scope.rows);
-  const values = await has(not(node({ kind: 'missing', field })));
-  if (values.length === 0 || (await has(isAsked)).length > 0) return undefined;
-  const hint = `The records are of ${values.join(', ')}, and this asks for ${asked.join(', ')}.`;
+  const isAsked = node({ kind: 'in', field, values: askedBuilds, ignoreCase: true });
+  const stringsWhere = (scoped: Predicate) =>
+    frequentStrings(scope.begin, field, scoped, scope.rows);
+  const values = await stringsWhere(not(node({ kind: 'missing', field })));
+  if (values.length === 0 || (await stringsWhere(isAsked)).length > 0) return undefined;
+  const hint = `The records are of ${values.join(', ')}, and this asks for ${askedBuilds.join(', ')}.`;
   return [{ ...causeAt(leaf, 'wrong_build', hint), values }];
 }
 
@@ -159,9 +166,9 @@ function buildsIn(predicate: Predicate): readonly string[] {
 }
 
 /** The cause of a condition without a confirmed guess: the nearest stored values, or that there are none. */
-async function nearest(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
+async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await valuesAround(scope.begin, leaf.predicate, all, scope.rows);
-  if (around) return [{ ...causeAt(leaf, ...closeness(around)), values: valuesOf(around) }];
+  if (around) return [{ ...causeAt(leaf, ...nearestCause(around)), values: valuesOf(around) }];
   const fields = distinctFields(leaf.predicate);
   const strings = fields.filter(({ type }) => type === 'string').slice(0, maxFields);
   for (const field of strings) {
@@ -172,20 +179,20 @@ async function nearest(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly C
     }
   }
   const names = fields.slice(0, maxFields).map(({ name }) => name);
-  const more = fields.length > names.length ? ` and ${fields.length - names.length} more fields` : ''; // prettier-ignore
+  const moreText = fields.length > names.length ? ` and ${fields.length - names.length} more fields` : ''; // prettier-ignore
   const cause = causeAt(
     leaf,
     'no_such_value',
-    `No value of ${names.join(', ')}${more} matches or is similar.`,
+    `No value of ${names.join(', ')}${moreText} matches or is similar.`,
   );
   const [field] = fields;
   if (fields.length !== 1 || field?.type !== 'string') return [cause];
-  const present = not(node({ kind: 'missing', field }));
-  const values = await frequentStrings(scope.begin, field, present, scope.rows);
+  const isPresent = not(node({ kind: 'missing', field }));
+  const values = await frequentStrings(scope.begin, field, isPresent, scope.rows);
   return [values.length === 0 ? cause : { ...cause, values }];
 }
 
-/** A term without a field concerns every text field; similar values are searched in the first of them only. */
+/** The most text fields in which similar values are searched; a term without a field concerns all of them. */
 const maxFields = 5;
 const maxStrings = 3;
 
@@ -206,37 +213,46 @@ function stringsOf(predicate: Predicate): readonly string[] {
   }
 }
 
-function closeness({ field, below, above, least, most }: Around): [cause: string, hint: string] {
+function nearestCause({
+  field,
+  below,
+  above,
+  least,
+  most,
+}: NearestValues): [cause: string, hint: string] {
   const name = field.name;
   if (below !== null && above !== null)
-    return ['nearest_values', `The nearest values of ${name} are ${show(below)} and ${show(above)}.`]; // prettier-ignore
-  return ['out_of_range', `The values of ${name} range from ${show(least)} to ${show(most)}.`];
+    return ['nearest_values', `The nearest values of ${name} are ${shownValue(below)} and ${shownValue(above)}.`]; // prettier-ignore
+  return [
+    'out_of_range',
+    `The values of ${name} range from ${shownValue(least)} to ${shownValue(most)}.`,
+  ];
 }
 
-function valuesOf({ below, above, least, most }: Around): readonly unknown[] {
+function valuesOf({ below, above, least, most }: NearestValues): readonly unknown[] {
   return below !== null && above !== null ? [below, above] : [least, most];
 }
 
-function show(value: unknown): string {
+function shownValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Why nodes that match records individually match none together. */
-async function together(
+async function causesTogether(
   scope: CauseScope,
   root: ExplainGroup,
-  { group, apart, without }: Clash,
+  { group, apart, without }: ClashingGroup,
 ): Promise<readonly Cause[]> {
   const causes = apart.slice(0, 5).map(([one, other]): Cause => ({
-    ...causeAt(other, 'never_together', `No record satisfies both this and ${named(one)}.`),
+    ...causeAt(other, 'never_together', `No record satisfies both this and ${nodeName(one)}.`),
     values: [one.path],
   }));
   for (const [child, left] of without) {
     if (left === 0) continue;
-    const rest = replaced(root, new Map([[child, all]]));
-    const around = child.kind === 'condition' ? await valuesAround(scope.begin, child.predicate, rest, scope.rows) : undefined; // prettier-ignore
+    const withoutChild = replaceNode(root, new Map([[child, all]]));
+    const around = child.kind === 'condition' ? await valuesAround(scope.begin, child.predicate, withoutChild, scope.rows) : undefined; // prettier-ignore
     const values = around && [around.least, around.most];
-    const range = around ? ` Their values of ${around.field.name} range from ${show(around.least)} to ${show(around.most)}.` : ''; // prettier-ignore
+    const range = around ? ` Their values of ${around.field.name} range from ${shownValue(around.least)} to ${shownValue(around.most)}.` : ''; // prettier-ignore
     causes.push({
       ...causeAt(
         child,
@@ -252,6 +268,6 @@ async function together(
   return causes;
 }
 
-function named(node: ExplainNode): string {
+function nodeName(node: ExplainNode): string {
   return node.kind === 'condition' ? `${node.text} (${node.path})` : node.path;
 }

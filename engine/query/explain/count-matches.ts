@@ -1,7 +1,7 @@
 import { distinctFields } from './blame.js';
 import type { RunSelect } from '../sql/statement.js';
 import { CountStatement } from './counts.js';
-import type { Guess } from './reword.js';
+import type { ConditionGuess } from './reword.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import { node, not, or } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
@@ -10,21 +10,21 @@ import type { Statement } from '../sql/statement.js';
 export interface CountRequest {
   /** Conditions that match no record. */
   readonly empty: readonly ExplainLeaf[];
-  readonly guesses: readonly Guess[];
+  readonly guesses: readonly ConditionGuess[];
   readonly clashes: readonly ExplainGroup[];
 }
 
 /** The counts. */
 export interface MatchCounts {
-  /** For every guess: the number of records that satisfy the corrected conditions, and those that then satisfy the whole request. */
+  /** For each guess, the number of records that satisfy the corrected conditions, and of those that then satisfy the whole request. */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
   /** Number of records that have a value in any of the condition's fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
-  readonly clashes: readonly Clash[];
+  readonly clashes: readonly ClashingGroup[];
 }
 
 /** An AND that matches no record although each of its nodes matches some. */
-export interface Clash {
+export interface ClashingGroup {
   readonly group: ExplainGroup;
   /** Pairs of nodes that no record satisfies together. */
   readonly apart: readonly (readonly [ExplainNode, ExplainNode])[];
@@ -42,40 +42,40 @@ export async function countMatches(
   { empty, guesses, clashes }: CountRequest,
   rows: RunSelect,
 ): Promise<MatchCounts> {
-  const counting = new CountStatement(statement, leavesOf(root));
-  const counted: (readonly string[])[] = [];
-  const count = (all: readonly string[]): number => counted.push(all) - 1;
-  const guessed = guesses.map(({ changes }) => {
-    const others = new Map(
-      [...changes].map(([leaf, other]) => [leaf, counting.add(other)] as const),
+  const countStatement = new CountStatement(statement, leavesOf(root));
+  const countedConditions: (readonly string[])[] = [];
+  const count = (all: readonly string[]): number => countedConditions.push(all) - 1;
+  const guessCounts = guesses.map(({ changes }) => {
+    const changedCounts = new Map(
+      [...changes].map(([leaf, other]) => [leaf, countStatement.add(other)] as const),
     );
     return {
-      matches: count([...others.values()]),
-      left: count([counting.condition(root, others)]),
+      matches: count([...changedCounts.values()]),
+      left: count([countStatement.condition(root, changedCounts)]),
     };
   });
-  const present = empty.map((leaf) => {
+  const presentCounts = empty.map((leaf) => {
     const values = distinctFields(leaf.predicate).map((field) =>
       not(node({ kind: 'missing', field })),
     );
-    return [leaf, count([counting.add(or(values))])] as const;
+    return [leaf, count([countStatement.add(or(values))])] as const;
   });
-  const apart = clashes.map((group) => {
+  const clashCounts = clashes.map((group) => {
     const nodes = group.nodes.slice(0, maxNodes);
     const pairs = nodes.flatMap((one, i) => nodes.slice(i + 1).map((other) => [one, other] as const));
     return {
       group,
-      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => counting.condition(each))) })),
-      without: nodes.map((child) => ({ child, at: count([counting.condition(root, new Map([[child, 'true']]))]) })),
+      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => countStatement.condition(each))) })),
+      without: nodes.map((child) => ({ child, at: count([countStatement.condition(root, new Map([[child, 'true']]))]) })),
     };
   }); // prettier-ignore
-  if (counted.length === 0) return { guesses: [], present: new Map(), clashes: [] };
-  const [row = []] = await rows(counting.counts(counted));
+  if (countedConditions.length === 0) return { guesses: [], present: new Map(), clashes: [] };
+  const [row = []] = await rows(countStatement.counts(countedConditions));
   const at = (column: number): number => Number(row[column] ?? 0);
   return {
-    guesses: guessed.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),
-    present: new Map(present.map(([leaf, column]) => [leaf, at(column)])),
-    clashes: apart.map(({ group, pairs, without }) => ({
+    guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),
+    present: new Map(presentCounts.map(([leaf, column]) => [leaf, at(column)])),
+    clashes: clashCounts.map(({ group, pairs, without }) => ({
       group,
       apart: pairs.filter((pair) => at(pair.at) === 0).map(({ pair }) => pair),
       without: new Map(without.map((one) => [one.child, at(one.at)])),

@@ -1,4 +1,4 @@
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { RunSelect, Select } from '../sql/statement.js';
 import { and, type Predicate } from '../predicate/predicate.js';
@@ -28,31 +28,33 @@ export async function countNodesByPredicate(
 ): Promise<ReadonlyMap<ExplainNode, NodeCounts> | Unsupported> {
   if (sizeOf(root) > maxCountedNodes)
     return { unsupported: `more than ${maxCountedNodes} conditions` };
-  const left = new Map<ExplainNode, Predicate>();
+  const predicatesLeft = new Map<ExplainNode, Predicate>();
   const visit = (node: ExplainNode, before: readonly Predicate[]): void => {
     if (node.kind === 'condition') return;
     let passed = before;
     for (const child of node.nodes) {
       const after = [...passed, child.predicate];
-      left.set(child, and(after));
+      predicatesLeft.set(child, and(after));
       visit(child, passed);
       if (node.kind !== 'or') passed = after;
     }
   };
   visit(root, []);
-  const predicates = [...new Set([...left].flatMap(([node, all]) => [node.predicate, all]))];
+  const predicates = [
+    ...new Set([...predicatesLeft].flatMap(([node, all]) => [node.predicate, all])),
+  ];
   const counts = await count(predicates);
   if (isUnsupported(counts)) return counts;
   const countOf = new Map(predicates.map((predicate, i) => [predicate, counts[i]!]));
   return new Map(
-    [...left].map(([node, all]) => {
+    [...predicatesLeft].map(([node, all]) => {
       const matches = countOf.get(node.predicate)!;
       return [node, { matches, left: countOf.get(all)! }] as const;
     }),
   );
 }
 
-/** Number of nodes below a node. */
+/** The number of nodes below a node. */
 function sizeOf(node: ExplainNode): number {
   if (node.kind === 'condition') return 0;
   return node.nodes.reduce((sum, child) => sum + 1 + sizeOf(child), 0);
@@ -64,29 +66,30 @@ export async function countNodes(
   root: ExplainGroup,
   rows: RunSelect,
 ): Promise<ReadonlyMap<ExplainNode, NodeCounts>> {
-  const counting = new CountStatement(statement, leavesOf(root));
+  const countStatement = new CountStatement(statement, leavesOf(root));
   const nodes: ExplainNode[] = [];
-  const counted: (readonly string[])[] = [];
-  /** Adds the counts of `node`, where all conditions of `left` hold, and of its descendants, where those of `before` hold. */
+  const countedConditions: (readonly string[])[] = [];
+  /** Adds the counts of `node` among records that satisfy all conditions in `left`, and of its descendants among those that satisfy `before`. */
   const visit = (node: ExplainNode, before: readonly string[], left: readonly string[]): void => {
     if (node !== root) {
       nodes.push(node);
-      counted.push([counting.condition(node)], left);
+      countedConditions.push([countStatement.condition(node)], left);
     }
     if (node.kind === 'condition') return;
     if (node.kind === 'or') {
-      for (const child of node.nodes) visit(child, before, [counting.condition(child), ...before]);
+      for (const child of node.nodes)
+        visit(child, before, [countStatement.condition(child), ...before]);
       return;
     }
-    const passed = counting.passed(node);
+    const passed = countStatement.passed(node);
     for (const [i, child] of node.nodes.entries()) {
-      const inside = i === 0 ? before : [...before, `${passed} >= ${i}`];
-      visit(child, inside, [`${passed} > ${i}`, ...before]);
+      const conditionsInside = i === 0 ? before : [...before, `${passed} >= ${i}`];
+      visit(child, conditionsInside, [`${passed} > ${i}`, ...before]);
     }
   };
   visit(root, [], []);
   if (nodes.length === 0) return new Map();
-  const [row = []] = await rows(counting.counts(counted));
+  const [row = []] = await rows(countStatement.counts(countedConditions));
   const count = (column: number): number => Number(row[column] ?? 0);
   return new Map(
     nodes.map((node, i) => [node, { matches: count(2 * i), left: count(2 * i + 1) }] as const),
@@ -112,19 +115,21 @@ export class CountStatement {
   /** Adds a column that tells whether a record satisfies the predicate, and returns its name. The column is never null. */
   add(predicate: Predicate): string {
     const name = `b${this.#conditions.length}`;
-    this.#conditions.push(`coalesce(${compile(this.statement, predicate)}, false) AS ${name}`);
+    this.#conditions.push(
+      `coalesce(${compilePredicate(this.statement, predicate)}, false) AS ${name}`,
+    );
     return name;
   }
 
   /** The SQL condition of a node; `others` replace the conditions of some of its descendants. */
   condition(node: ExplainNode, others?: ReadonlyMap<ExplainNode, string>): string {
-    const other = others?.get(node);
-    if (other !== undefined) return other;
+    const otherCondition = others?.get(node);
+    if (otherCondition !== undefined) return otherCondition;
     if (node.kind === 'condition') return this.#names.get(node)!;
     const items = node.nodes.map((child) => this.condition(child, others));
     if (items.length === 0) return node.kind === 'and' ? 'true' : 'false';
-    const joined = `(${items.join(node.kind === 'or' ? ' OR ' : ' AND ')})`;
-    return node.kind === 'not' ? `(NOT ${joined})` : joined;
+    const joinedConditions = `(${items.join(node.kind === 'or' ? ' OR ' : ' AND ')})`;
+    return node.kind === 'not' ? `(NOT ${joinedConditions})` : joinedConditions;
   }
 
   /** Adds a column with the number of the group's leading nodes that a record satisfies, and returns its name. */

@@ -8,10 +8,10 @@ import { recordTest } from '../predicate/prune.js';
 import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
 import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
-import { begin, type Statement } from '../sql/statement.js';
+import { newStatement, type Statement } from '../sql/statement.js';
 import type { SegmentAccess } from '../plan/executor.js';
 import type { Plan } from '../plan/plan.js';
-import { rounded, type Steps } from '../plan/steps.js';
+import { roundMs, type Steps } from '../plan/steps.js';
 import { isUnsupported } from '../unsupported.js';
 
 /** The query to explain, and how statements about it run. */
@@ -53,16 +53,19 @@ interface SegmentsTouched {
 }
 
 /** The `explain` member of a query's answer, as JSON text: matches of every condition, causes if the answer is empty, segments, plan. */
-export async function explanation(scope: ExplainScope, explaining: Explaining): Promise<string> {
+export async function explanationJson(
+  scope: ExplainScope,
+  explaining: Explaining,
+): Promise<string> {
   const { snapshot, predicate, steps } = scope;
   const { root, parseMs } = explaining;
   const counts = await steps.time('counts', async () => {
-    const counted = scope.count && (await countNodesByPredicate(root, scope.count));
-    if (counted !== undefined && !isUnsupported(counted)) return counted;
+    const nodeCounts = scope.count && (await countNodesByPredicate(root, scope.count));
+    if (nodeCounts !== undefined && !isUnsupported(nodeCounts)) return nodeCounts;
     const caseVariants = await scope.findCaseVariants(
       and(leavesOf(root).map((leaf) => leaf.predicate)),
     );
-    return countNodes(begin(snapshot, caseVariants, scope.language), root, scope.rows);
+    return countNodes(newStatement(snapshot, caseVariants, scope.language), root, scope.rows);
   });
   const view = (node: ExplainNode): NodeView => ({
     path: node.path,
@@ -71,7 +74,7 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     ...(node.kind !== 'condition' && { nodes: node.nodes.map(view) }),
   });
   const nodes = root.nodes.map(view);
-  const beginStatement = (): Statement => begin(snapshot, undefined, scope.language);
+  const beginStatement = (): Statement => newStatement(snapshot, undefined, scope.language);
   const search = { records: snapshot.rows, begin: beginStatement, rows: scope.rows };
   const causes =
     scope.total === 0
@@ -88,7 +91,7 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     segments: segmentsTouched(snapshot, predicate, scope.caseVariants),
     ...(scope.access && { access: scope.access }),
     plan: scope.plan.steps,
-    steps: { parse: rounded(parseMs), ...steps.list },
+    steps: { parse: roundMs(parseMs), ...steps.list },
   });
 }
 
@@ -99,13 +102,13 @@ function segmentsTouched(
   predicate: Predicate,
   caseVariants: CaseVariants,
 ): SegmentsTouched {
-  const touched = segments.filter(recordTest(predicate, caseVariants));
+  const touchedSegments = segments.filter(recordTest(predicate, caseVariants));
   return {
     total: segments.length,
-    touched: touched.length,
-    skipped: segments.length - touched.length,
-    rows: touched.reduce((sum, { rows }) => sum + rows, 0),
-    paths: touched.slice(0, maxPaths).map(({ path }) => path),
-    more: Math.max(0, touched.length - maxPaths),
+    touched: touchedSegments.length,
+    skipped: segments.length - touchedSegments.length,
+    rows: touchedSegments.reduce((sum, { rows }) => sum + rows, 0),
+    paths: touchedSegments.slice(0, maxPaths).map(({ path }) => path),
+    more: Math.max(0, touchedSegments.length - maxPaths),
   };
 }

@@ -3,27 +3,27 @@ import type { GeneNames } from '../request/entities.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
 import {
   filterParts,
-  read,
+  parseSource,
   readAtom,
-  reword,
+  rewordLeaf,
   type Rewording,
-  type Guess,
-  type Reworded,
+  type ConditionGuess,
+  type RewordedCondition,
 } from './reword.js';
 import type { ExplainContext } from './tree.js';
-import { shifted, shiftedText, swapped } from './position-guesses.js';
+import { shiftPositions, shiftedText, swapBounds } from './position-guesses.js';
 import { partReason, stringGuesses } from './string-guesses.js';
 import { node, or, type Predicate } from '../predicate/predicate.js';
 
 /** The possible mistakes in a single condition. */
-export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly Guess[] {
-  const guesses: Guess[] = [];
-  const add = (cause: string, because: string, found: Reworded | undefined, more: Partial<Guess> = {}): void => {
+export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly ConditionGuess[] {
+  const guesses: ConditionGuess[] = [];
+  const add = (cause: string, because: string, found: RewordedCondition | undefined, more: Partial<ConditionGuess> = {}): void => {
     if (found)
       guesses.push({ leaf, cause, because, instead: found.text, changes: new Map([[leaf, found.predicate]]), ...more });
   }; // prettier-ignore
   for (const { cause, because, change } of valueChanges(context.names.genes))
-    add(cause, because, reword(leaf, context, change));
+    add(cause, because, rewordLeaf(leaf, context, change));
   const { source, predicate } = leaf;
   if (predicate.kind === 'any' && predicate.item.kind === 'and')
     add('different_elements', elementsReason(predicate.field.name), {
@@ -34,7 +34,7 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
     for (const step of [1, 2] as const)
       add('wrong_build', buildReason, otherBuild(leaf, swappedBuild(source.value, step)));
   if (source.kind === 'entity' && source.type === 'gene')
-    add('gene_name', geneReason, read({ ...source, value: synonyms(source.value, context.names.genes) }, context)); // prettier-ignore
+    add('gene_name', geneReason, parseSource({ ...source, value: geneSynonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
     const { atom } = source;
     const [only] = atom.kind === 'term' ? atom.parts : [];
@@ -55,8 +55,11 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
 }
 
 /** The possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
-export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
-  return [...shifted(positiveLeaves(root), context), ...swapped(root, context)];
+export function guessesAtAll(
+  root: ExplainGroup,
+  context: ExplainContext,
+): readonly ConditionGuess[] {
+  return [...shiftPositions(positiveLeaves(root), context), ...swapBounds(root, context)];
 }
 
 function elementsReason(list: string): string {
@@ -82,20 +85,20 @@ function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
     { cause: 'build_name', because: build, change: (text) => buildAliases.get(text.toLowerCase()) },
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
-    { cause: 'chr_prefix', because: chromosome, change: mitochondrion },
-    { cause: 'spaces', because: 'The value has spaces around it', change: different((text) => text.trim()) },
+    { cause: 'chr_prefix', because: chromosome, change: otherMitochondrion },
+    { cause: 'spaces', because: 'The value has spaces around it', change: differsFrom((text) => text.trim()) },
     { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
     { cause: 'number_format', because: 'The number is written differently', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
-    { cause: 'gene_name', because: geneReason, change: different((text) => genes?.resolve(text)) },
+    { cause: 'gene_name', because: geneReason, change: differsFrom((text) => genes?.resolve(text)) },
     ...[1n, -1n].flatMap((by) => [false, true].map((isBoth) => (
       { cause: 'off_by_one', because: position, change: (text: string) => shiftedText(text, by, isBoth) }))),
   ]; // prettier-ignore
 }
 
-function different(change: Rewording): Rewording {
+function differsFrom(change: Rewording): Rewording {
   return (text) => {
-    const other = change(text);
-    return other === text || other === '' ? undefined : other;
+    const changedText = change(text);
+    return changedText === text || changedText === '' ? undefined : changedText;
   };
 }
 
@@ -111,11 +114,11 @@ function swappedBuild(text: string, step: 1 | 2): string | undefined {
   for (const names of buildSystems) {
     const at = names.findIndex((name) => text.toLowerCase().startsWith(name.toLowerCase()));
     if (at < 0 || step >= names.length) continue;
-    const own = text.slice(0, names[at]!.length);
-    const rest = text.slice(own.length);
-    if (rest !== '' && !rest.startsWith('-') && !(rest.startsWith(':') && names.length > 2)) continue;
-    const other = names[(at + step) % names.length]!;
-    return `${own === own.toUpperCase() ? other.toUpperCase() : other}${rest}`;
+    const ownName = text.slice(0, names[at]!.length);
+    const restOfText = text.slice(ownName.length);
+    if (restOfText !== '' && !restOfText.startsWith('-') && !(restOfText.startsWith(':') && names.length > 2)) continue;
+    const otherName = names[(at + step) % names.length]!;
+    return `${ownName === ownName.toUpperCase() ? otherName.toUpperCase() : otherName}${restOfText}`;
   }
   return undefined;
 } // prettier-ignore
@@ -143,14 +146,14 @@ function withChr(text: string): string | undefined {
   return match ? `${match[1] ?? ''}chr${match[2]!}${match[3] ?? ''}` : undefined;
 }
 
-function mitochondrion(text: string): string | undefined {
+function otherMitochondrion(text: string): string | undefined {
   const match = /^(chr)?(MT?)$/i.exec(text);
   if (!match) return undefined;
-  const other = match[2]!.length === 1 ? 'MT' : 'M';
-  return match[1] === undefined ? `chr${other}` : other;
+  const otherName = match[2]!.length === 1 ? 'MT' : 'M';
+  return match[1] === undefined ? `chr${otherName}` : otherName;
 }
 
-function otherBuild(leaf: ExplainLeaf, other: string | undefined): Reworded | undefined {
+function otherBuild(leaf: ExplainLeaf, other: string | undefined): RewordedCondition | undefined {
   const swap = (predicate: Predicate): Predicate => {
     if (predicate.kind === 'or') return or(predicate.items.map(swap));
     return predicate.kind === 'in' ? node({ ...predicate, values: [other!.toUpperCase()] }) : predicate;
@@ -160,7 +163,7 @@ function otherBuild(leaf: ExplainLeaf, other: string | undefined): Reworded | un
     : { text: other, predicate: swap(leaf.predicate) };
 }
 
-function synonyms(value: unknown, genes: GeneNames | undefined): readonly string[] {
+function geneSynonyms(value: unknown, genes: GeneNames | undefined): readonly string[] {
   const names = (Array.isArray(value) ? (value as readonly unknown[]) : [value]).map(String);
   return names.slice(0, 50).flatMap((name) => {
     const symbol = genes?.resolve(name);

@@ -24,14 +24,14 @@ export interface Hint {
 }
 
 /** Conditions that an AND joins and that concern fields inside one list of objects. */
-interface Apart {
+interface SeparateConditions {
   readonly leaves: readonly ExplainLeaf[];
   readonly list: FieldRef;
   readonly instead: string;
   readonly predicate: Predicate;
 }
 
-/** At most this many are counted. */
+/** The most hints that are counted. */
 const maxHints = 10;
 
 /** The hints about a request: all are counted by one statement. */
@@ -43,18 +43,20 @@ export async function hintsAbout(
 ): Promise<readonly Hint[]> {
   const found = apartIn(root, index).slice(0, maxHints);
   if (found.length === 0) return [];
-  const counting = new CountStatement(begin(), leavesOf(root));
-  const counted = found.flatMap(({ leaves, predicate }) => {
-    const together = counting.add(predicate);
-    // One of the conditions becomes that on an element, the others are left out.
-    const others = new Map(leaves.map((leaf, i) => [leaf, i === 0 ? together : 'true'] as const));
+  const countStatement = new CountStatement(begin(), leavesOf(root));
+  const countedGroups = found.flatMap(({ leaves, predicate }) => {
+    const countTogether = countStatement.add(predicate);
+    // One condition becomes the condition on an element, the others are left out.
+    const otherCounts = new Map(
+      leaves.map((leaf, i) => [leaf, i === 0 ? countTogether : 'true'] as const),
+    );
     return [
-      leaves.map((leaf) => counting.condition(leaf)),
-      [together],
-      [counting.condition(root, others)],
+      leaves.map((leaf) => countStatement.condition(leaf)),
+      [countTogether],
+      [countStatement.condition(root, otherCounts)],
     ];
   });
-  const [row = []] = await rows(counting.counts(counted));
+  const [row = []] = await rows(countStatement.counts(countedGroups));
   return found.map(({ leaves, list, instead }, i): Hint => {
     const [apart, matches, left] = [0, 1, 2].map((column) => Number(row[3 * i + column] ?? 0));
     return {
@@ -68,10 +70,10 @@ export async function hintsAbout(
   });
 }
 
-function apartIn(node: ExplainNode, index: FieldIndex): readonly Apart[] {
+function apartIn(node: ExplainNode, index: FieldIndex): readonly SeparateConditions[] {
   if (node.kind === 'condition') return [];
-  const inside = node.nodes.flatMap((child) => apartIn(child, index));
-  if (node.kind === 'or') return inside;
+  const groupsInside = node.nodes.flatMap((child) => apartIn(child, index));
+  if (node.kind === 'or') return groupsInside;
   const leaves = node.nodes.filter((child): child is ExplainLeaf => child.kind === 'condition');
   const byList = new Map<string, ExplainLeaf[]>();
   for (const leaf of leaves) {
@@ -80,32 +82,33 @@ function apartIn(node: ExplainNode, index: FieldIndex): readonly Apart[] {
     const key = `${leaf.source.kind} ${list.name}`;
     byList.set(key, [...(byList.get(key) ?? []), leaf]);
   }
-  const own = [...byList.values()].flatMap((same) =>
-    same.length > 1 ? [joined(same, index)] : [],
+  const ownGroups = [...byList.values()].flatMap((same) =>
+    same.length > 1 ? [joinedCondition(same, index)] : [],
   );
-  return [...own, ...inside];
+  return [...ownGroups, ...groupsInside];
 }
 
 /** The conditions as one on an element of the innermost list that they have in common. */
-function joined(leaves: readonly ExplainLeaf[], index: FieldIndex): Apart {
+function joinedCondition(leaves: readonly ExplainLeaf[], index: FieldIndex): SeparateConditions {
   const common = listsOf(leaves[0]!, index).filter((list) =>
     leaves.every((leaf) => listsOf(leaf, index).some(({ name }) => name === list.name)),
   );
   const list = common.at(-1)!;
   const predicate = any(list, and(leaves.map((leaf) => leaf.predicate)));
-  return { leaves, list, predicate, instead: written(leaves, list, index) };
+  return { leaves, list, predicate, instead: writtenFilter(leaves, list, index) };
 }
 
-function written(leaves: readonly ExplainLeaf[], list: FieldRef, index: FieldIndex): string {
-  const inside = (name: string): string => index.find(name)!.path.slice(list.path.length).join('.');
+function writtenFilter(leaves: readonly ExplainLeaf[], list: FieldRef, index: FieldIndex): string {
+  const nameInside = (name: string): string =>
+    index.find(name)!.path.slice(list.path.length).join('.');
   const terms: string[] = [];
   const filters: unknown[] = [];
   for (const { source } of leaves) {
     if (source.kind === 'term')
-      terms.push(atomText({ ...source.atom, field: inside(source.atom.field!) }));
+      terms.push(atomText({ ...source.atom, field: nameInside(source.atom.field!) }));
     if (source.kind === 'filter') {
       const { name } = splitKey(source.key, (one) => index.find(one) !== undefined);
-      filters.push([inside(name) + source.key.slice(name.length), source.value]);
+      filters.push([nameInside(name) + source.key.slice(name.length), source.value]);
     }
   }
   return terms.length > 0

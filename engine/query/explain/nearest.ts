@@ -1,4 +1,4 @@
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import { boundType } from '../sql/params.js';
 import type { RunSelect } from '../sql/statement.js';
 import { isNumeric } from '../../core/types.js';
@@ -9,7 +9,7 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
 export type Begin = () => Statement;
 
 /** The stored values next to those that a condition asks for. */
-export interface Around {
+export interface NearestValues {
   readonly field: FieldRef;
   /** The largest stored value below and the smallest above; null if there is none. */
   readonly below: unknown;
@@ -27,38 +27,40 @@ export async function valuesAround(
   predicate: Predicate,
   scope: Predicate,
   rows: RunSelect,
-): Promise<Around | undefined> {
-  const asked = interval(predicate);
-  if (!asked) return undefined;
-  const { field, low, high } = asked;
+): Promise<NearestValues | undefined> {
+  const askedInterval = intervalOf(predicate);
+  if (!askedInterval) return undefined;
+  const { field, low, high } = askedInterval;
   const statement = begin();
   const values = fieldExpression(statement, field);
   if (!values) return undefined;
   const { dialect, params, source } = statement;
   const type = boundType(field);
-  const below = low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
-  const above = high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
-  const shown = [below, above, 'min(v)', 'max(v)'].map((value) =>
+  const greatestBelow =
+    low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
+  const leastAbove =
+    high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
+  const shownBounds = [greatestBelow, leastAbove, 'min(v)', 'max(v)'].map((value) =>
     value === 'NULL' ? 'NULL' : dialect.json(value, values.type),
   );
-  const each = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
-  const relation = `(SELECT ${each} AS v FROM ${source} WHERE ${compile(statement, scope)}) AS q`;
+  const eachValue = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
+  const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)}) AS q`;
   const [row = []] = await rows({
-    sql: `SELECT ${shown.join(', ')} FROM ${relation}`,
+    sql: `SELECT ${shownBounds.join(', ')} FROM ${relation}`,
     params: params.list,
   });
-  const [under, over, least, most] = shown.map((_, i) => valueOf(row[i]));
+  const [under, over, least, most] = shownBounds.map((_, i) => valueOf(row[i]));
   return { field, below: under, above: over, least, most };
 }
 
 /** The interval that a condition on a number or date asks for; of a list of values, the first. */
-function interval(
+function intervalOf(
   predicate: Predicate,
 ):
   | { readonly field: FieldRef; readonly low: Scalar | null; readonly high: Scalar | null }
   | undefined {
   // prettier-ignore
-  if (predicate.kind === 'or') return predicate.items[0] && interval(predicate.items[0]);
+  if (predicate.kind === 'or') return predicate.items[0] && intervalOf(predicate.items[0]);
   if (predicate.kind !== 'in' && predicate.kind !== 'range') return undefined;
   const { field } = predicate;
   if (!isNumeric(field.type) && field.type !== 'date') return undefined;
@@ -79,17 +81,17 @@ export async function similarStrings(
   text: string,
   rows: RunSelect,
 ): Promise<readonly string[]> {
-  const most = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
+  const maxDistance = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
   const statement = begin();
   const values = fieldExpression(statement, field);
   if (!values || text.length > 64) return [];
   const { dialect, params, source } = statement;
-  const wanted = dialect.fold(params.add('string', text));
-  const distance = dialect.editDistance(dialect.fold('v'), wanted, most);
-  const each = values.isMany ? dialect.spread(values.sql) : values.sql;
-  const near = `(SELECT v, ${distance} AS d FROM (SELECT ${each} AS v FROM ${source}) AS q) AS s`;
+  const foldedText = dialect.fold(params.add('string', text));
+  const distance = dialect.editDistance(dialect.fold('v'), foldedText, maxDistance);
+  const eachValue = values.isMany ? dialect.spread(values.sql) : values.sql;
+  const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
   const found = await rows({
-    sql: `SELECT v FROM ${near} WHERE d <= ${most} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxShown}`,
+    sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxShown}`,
     params: params.list,
   });
   return found.map(([value]) => String(value));
@@ -106,7 +108,7 @@ export async function frequentStrings(
   const values = fieldExpression(statement, field);
   if (!values || values.isMany) return [];
   const { params, source } = statement;
-  const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compile(statement, scope)} LIMIT 1000) AS q`;
+  const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
   const found = await rows({
     sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxShown}`,
     params: params.list,

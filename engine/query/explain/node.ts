@@ -7,7 +7,7 @@ export type ExplainNode = ExplainLeaf | ExplainGroup;
 /** A single condition. */
 export interface ExplainLeaf {
   readonly kind: 'condition';
-  /** Its path in the request: `filters[0].or[1]`. */
+  /** The path of the condition in the request: `filters[0].or[1]`. */
   readonly path: string;
   /** The condition as the request writes it, shortened. */
   readonly text: string;
@@ -34,7 +34,7 @@ export type ExplainSource =
   | { readonly kind: 'element' };
 
 /** Combines nodes. */
-export function group(
+export function groupNodes(
   kind: ExplainGroup['kind'],
   path: string,
   nodes: readonly ExplainNode[],

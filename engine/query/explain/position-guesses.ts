@@ -1,16 +1,25 @@
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { filterParts, read, reword, type Rewording, type Guess } from './reword.js';
+import {
+  filterParts,
+  parseSource,
+  rewordLeaf,
+  type Rewording,
+  type ConditionGuess,
+} from './reword.js';
 import type { ExplainContext } from './tree.js';
 import type { RangeEnd, Predicate } from '../predicate/predicate.js';
 
 const positions = /(^|[._ ])(start|stop|end|pos|position)$/i;
-const starts = /(^|[._ ])(start|pos|position)$/i;
+const startName = /(^|[._ ])(start|pos|position)$/i;
 
 /** Shifts all positions of a request by one: the request may count from 0 and the records from 1, or the reverse. */
-export function shifted(leaves: readonly ExplainLeaf[], context: ExplainContext): readonly Guess[] {
-  const found: Guess[] = [];
+export function shiftPositions(
+  leaves: readonly ExplainLeaf[],
+  context: ExplainContext,
+): readonly ConditionGuess[] {
+  const found: ConditionGuess[] = [];
   for (const [which, names] of [
-    ['start', starts],
+    ['start', startName],
     ['position', positions],
   ] as const) {
     for (const by of [1n, -1n]) {
@@ -18,21 +27,24 @@ export function shifted(leaves: readonly ExplainLeaf[], context: ExplainContext)
         const field = source.kind === 'filter' && filterParts(source.key, context)?.field;
         return field && names.test(field.name) && (field.type === 'long' || field.type === 'integer'); // prettier-ignore
       });
-      const moved = at.map((leaf) => [leaf, reword(leaf, context, plus(by))] as const);
-      if (moved.length === 0 || moved.some(([, other]) => other === undefined)) continue;
+      const movedLeaves = at.map(
+        (leaf) => [leaf, rewordLeaf(leaf, context, addNumber(by))] as const,
+      );
+      if (movedLeaves.length === 0 || movedLeaves.some(([, other]) => other === undefined))
+        continue;
       found.push({
         leaf: at[0]!,
         cause: 'off_by_one',
         because: `With every ${which} one ${by > 0n ? 'higher' : 'lower'} (the request and the records may count from different numbers)`,
-        changes: new Map(moved.map(([leaf, other]) => [leaf, other!.predicate])),
-        instead: moved.map(([, other]) => other!.text).join(', '),
+        changes: new Map(movedLeaves.map(([leaf, other]) => [leaf, other!.predicate])),
+        instead: movedLeaves.map(([, other]) => other!.text).join(', '),
       });
     }
   }
   return found;
 }
 
-function plus(by: bigint): Rewording {
+function addNumber(by: bigint): Rewording {
   return (text) => (/^-?\d{1,18}$/.test(text) ? String(BigInt(text) + by) : undefined);
 }
 
@@ -49,19 +61,22 @@ export function shiftedText(text: string, by: bigint, isBoth: boolean): string |
 }
 
 /** Exchanges the two ends of a range that no value can lie between: `gte` 5 and `lte` 3. */
-export function swapped(group: ExplainGroup, context: ExplainContext): readonly Guess[] {
+export function swapBounds(
+  group: ExplainGroup,
+  context: ExplainContext,
+): readonly ConditionGuess[] {
   const ends = group.nodes.filter((node): node is ExplainLeaf => node.kind === 'condition');
   const found = ends.flatMap((low) =>
-    ends.flatMap((high) => (crosses(low.predicate, high.predicate) ? exchanged(low, high, context) : [])),
+    ends.flatMap((high) => (isCrossed(low.predicate, high.predicate) ? exchangeValues(low, high, context) : [])),
   ); // prettier-ignore
-  const inside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind === 'and' || node.kind === 'or'); // prettier-ignore
+  const groupsInside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind === 'and' || node.kind === 'or'); // prettier-ignore
   return [
     ...(group.kind === 'and' ? found : []),
-    ...inside.flatMap((node) => swapped(node, context)),
+    ...groupsInside.flatMap((node) => swapBounds(node, context)),
   ];
 }
 
-function crosses(one: Predicate, other: Predicate): boolean {
+function isCrossed(one: Predicate, other: Predicate): boolean {
   if (one.kind !== 'range' || other.kind !== 'range') return false;
   if (one.field.name !== other.field.name || one.high || other.low) return false;
   return one.low !== null && other.high !== null && isAbove(one.low, other.high);
@@ -71,10 +86,14 @@ function isAbove(low: RangeEnd, high: RangeEnd): boolean {
   return low.value > high.value;
 }
 
-function exchanged(low: ExplainLeaf, high: ExplainLeaf, context: ExplainContext): readonly Guess[] {
+function exchangeValues(
+  low: ExplainLeaf,
+  high: ExplainLeaf,
+  context: ExplainContext,
+): readonly ConditionGuess[] {
   if (low.source.kind !== 'filter' || high.source.kind !== 'filter') return [];
-  const first = read({ ...low.source, value: high.source.value }, context);
-  const second = read({ ...high.source, value: low.source.value }, context);
+  const first = parseSource({ ...low.source, value: high.source.value }, context);
+  const second = parseSource({ ...high.source, value: low.source.value }, context);
   if (!first || !second) return [];
   return [
     {

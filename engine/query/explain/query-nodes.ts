@@ -1,11 +1,11 @@
-import { group, type ExplainNode, type ExplainSource } from './node.js';
+import { groupNodes, type ExplainNode, type ExplainSource } from './node.js';
 import type { FieldIndex } from '../request/fields.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
 import {
   parseGrammar,
   type Atom,
   type Clause,
-  type Level,
+  type ClauseLevel,
 } from '../request/query-string/grammar.js';
 import { compileQueryString } from '../request/query-string/query-string.js';
 import type { RangeEndText } from '../request/ranges.js';
@@ -16,44 +16,48 @@ export function queryNode(text: string, path: string, index: FieldIndex): Explai
 }
 
 /**
- * One level of a query string, with the semantics of query-string.ts: the required clauses if there are any, else one of the alternatives;
- * and none of the excluded clauses.
+ * A level of a query string, with the semantics of query-string.ts: the required clauses if there are any, else one of the alternatives; and none
+ * of the excluded clauses.
  */
-function levelNode({ alternatives }: Level, path: string, index: FieldIndex): ExplainNode {
+function levelNode({ alternatives }: ClauseLevel, path: string, index: FieldIndex): ExplainNode {
   const isExcluded = (clauses: readonly Clause[]): boolean =>
     clauses.length === 1 && clauses[0]!.sign === 'prohibited';
-  const wanted = alternatives.filter((clauses) => !isExcluded(clauses));
-  const required = wanted.filter((clauses) => clauses.some(({ sign }) => sign === 'required'));
+  const wantedClauses = alternatives.filter((clauses) => !isExcluded(clauses));
+  const required = wantedClauses.filter((clauses) =>
+    clauses.some(({ sign }) => sign === 'required'),
+  );
   const excluded = alternatives.filter(isExcluded);
-  const isOne = (required.length > 0 ? required.length : Math.min(wanted.length, 1)) + excluded.length === 1; // prettier-ignore
+  const isOne = (required.length > 0 ? required.length : Math.min(wantedClauses.length, 1)) + excluded.length === 1; // prettier-ignore
   const pathOf = (number: number): string => (isOne ? path : `${path}.and[${number}]`);
   const nodes: ExplainNode[] = [];
   if (required.length > 0) {
     for (const clauses of required) nodes.push(clausesNode(clauses, pathOf(nodes.length), index));
-  } else if (wanted.length === 1) {
-    nodes.push(clausesNode(wanted[0]!, pathOf(0), index));
-  } else if (wanted.length > 1) {
+  } else if (wantedClauses.length === 1) {
+    nodes.push(clausesNode(wantedClauses[0]!, pathOf(0), index));
+  } else if (wantedClauses.length > 1) {
     const parent = pathOf(0);
-    const items = wanted.map((clauses, i) => clausesNode(clauses, `${parent}.or[${i}]`, index));
-    nodes.push(group('or', parent, items));
+    const items = wantedClauses.map((clauses, i) =>
+      clausesNode(clauses, `${parent}.or[${i}]`, index),
+    );
+    nodes.push(groupNodes('or', parent, items));
   }
   for (const [clause] of excluded) {
     const parent = pathOf(nodes.length);
-    nodes.push(group('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
+    nodes.push(groupNodes('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
   }
-  return nodes.length === 1 ? nodes[0]! : group('and', path, nodes);
+  return nodes.length === 1 ? nodes[0]! : groupNodes('and', path, nodes);
 }
 
 function clausesNode(clauses: readonly Clause[], path: string, index: FieldIndex): ExplainNode {
   const [only] = clauses;
   if (clauses.length === 1) return clauseNode(only!, path, index);
   const items = clauses.map((clause, i) => clauseNode(clause, `${path}.and[${i}]`, index));
-  return group('and', path, items);
+  return groupNodes('and', path, items);
 }
 
 function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): ExplainNode {
   return sign === 'not' || sign === 'prohibited'
-    ? group('not', path, [atomNode(atom, `${path}.not`, index)])
+    ? groupNodes('not', path, [atomNode(atom, `${path}.not`, index)])
     : atomNode(atom, path, index);
 }
 
@@ -83,8 +87,8 @@ export function atomPredicate(atom: Atom, index: FieldIndex): Predicate {
 export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
   if (atom.kind === 'element') return atom.text;
   if (atom.kind === 'exists' || atom.kind === 'missing')
-    return `_${atom.kind}_:${escaped(atom.field)}`;
-  const field = atom.field === null ? '' : `${escaped(atom.field)}:`;
+    return `_${atom.kind}_:${escapeText(atom.field)}`;
+  const field = atom.field === null ? '' : `${escapeText(atom.field)}:`;
   if (atom.kind === 'phrase') return `${field}"${atom.text.replaceAll(/["\\]/g, '\\$&')}"`;
   if (atom.kind === 'term') return field + atom.parts.map(partText).join('');
   const { low, high } = atom;
@@ -92,13 +96,13 @@ export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
 }
 
 function partText(part: WildPart): string {
-  return part === 'any' ? '*' : part === 'one' ? '?' : escaped(part.text);
+  return part === 'any' ? '*' : part === 'one' ? '?' : escapeText(part.text);
 }
 
 function endText(end: RangeEndText | null): string {
-  return end === null ? '*' : escaped(end.text);
+  return end === null ? '*' : escapeText(end.text);
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll(/[\s"()[\]{}:*?\\^~]|^[-+!]/g, '\\$&');
 }

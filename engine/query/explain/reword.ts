@@ -10,14 +10,14 @@ import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { ValueAtom } from '../request/query-string/grammar.js';
 
 /** A condition with other values. */
-export interface Reworded {
+export interface RewordedCondition {
   /** The condition in the syntax of the request; null if that cannot express it. */
   readonly text: string | null;
   readonly predicate: Predicate;
 }
 
 /** A possible mistake in a request, and its correction. It becomes a cause only if records satisfy the correction. */
-export interface Guess {
+export interface ConditionGuess {
   readonly leaf: ExplainLeaf;
   /** The code of the cause: `chr_prefix`. */
   readonly cause: string;
@@ -38,22 +38,27 @@ export type Rewording = (text: string) => string | undefined;
 const maxValues = 200;
 
 /** The condition with changed values; undefined if no value changes or the result is not a valid condition. */
-export function reword(
+export function rewordLeaf(
   { source }: ExplainLeaf,
   context: ExplainContext,
   change: Rewording,
-): Reworded | undefined {
+): RewordedCondition | undefined {
   if (source.kind === 'presence' || source.kind === 'element') return undefined;
   if (source.kind === 'term') {
     const atom = changedAtom(source.atom, change);
     return atom && readAtom(atom, context);
   }
-  const value = changed(source.value, change);
-  return value === undefined ? undefined : read({ ...source, value } as ExplainSource, context);
+  const value = rewordValue(source.value, change);
+  return value === undefined
+    ? undefined
+    : parseSource({ ...source, value } as ExplainSource, context);
 }
 
 /** Parses a filter or an entity pair again; undefined if it is not valid. */
-export function read(source: ExplainSource, context: ExplainContext): Reworded | undefined {
+export function parseSource(
+  source: ExplainSource,
+  context: ExplainContext,
+): RewordedCondition | undefined {
   const { index, names, rules } = context;
   return validOnly(() => {
     if (source.kind === 'filter') {
@@ -75,7 +80,10 @@ function wholeText(pair: readonly unknown[]): string | null {
 }
 
 /** Parses a term, phrase or range of a query string again; undefined if it is not valid. */
-export function readAtom(atom: ValueAtom, { index }: ExplainContext): Reworded | undefined {
+export function readAtom(
+  atom: ValueAtom,
+  { index }: ExplainContext,
+): RewordedCondition | undefined {
   return validOnly(() => ({ text: atomText(atom), predicate: atomPredicate(atom, index) }));
 }
 
@@ -90,7 +98,7 @@ export function filterParts(
 }
 
 /** Runs `work`; undefined if it throws, because the changed condition is invalid, or if nothing can satisfy the condition. */
-function validOnly(work: () => Reworded | undefined): Reworded | undefined {
+function validOnly(work: () => RewordedCondition | undefined): RewordedCondition | undefined {
   try {
     const found = work();
     return found?.predicate.kind === 'none' ? undefined : found;
@@ -99,7 +107,7 @@ function validOnly(work: () => Reworded | undefined): Reworded | undefined {
   }
 }
 
-function changed(value: unknown, change: Rewording): unknown {
+function rewordValue(value: unknown, change: Rewording): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value === 'number' || typeof value === 'bigint') {
     const text = change(String(value));
@@ -108,10 +116,12 @@ function changed(value: unknown, change: Rewording): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);
   if (entries.length > maxValues) return undefined;
-  const after = entries.map(([name, each]) => [name, each, changed(each, change)] as const);
+  const after = entries.map(([name, each]) => [name, each, rewordValue(each, change)] as const);
   if (after.every(([, , each]) => each === undefined)) return undefined;
-  const kept = after.map(([name, before, each]) => [name, each ?? before] as const);
-  return Array.isArray(value) ? kept.map(([, each]) => each) : Object.fromEntries(kept);
+  const keptChanges = after.map(([name, before, each]) => [name, each ?? before] as const);
+  return Array.isArray(value)
+    ? keptChanges.map(([, each]) => each)
+    : Object.fromEntries(keptChanges);
 }
 
 function changedAtom(atom: ValueAtom, change: Rewording): ValueAtom | undefined {

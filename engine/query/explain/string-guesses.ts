@@ -1,5 +1,5 @@
 import { stringifyJson } from '../../core/json.js';
-import { read, readAtom, type Reworded } from './reword.js';
+import { parseSource, readAtom, type RewordedCondition } from './reword.js';
 import { shortText, type ExplainContext } from './tree.js';
 import { node, type FieldRef } from '../predicate/predicate.js';
 
@@ -9,7 +9,7 @@ export const partReason = 'No whole value is equal to this, but parts of values 
 export type StringGuess = readonly [
   cause: string,
   because: string,
-  found: Reworded | undefined,
+  found: RewordedCondition | undefined,
   shows?: true,
 ];
 
@@ -19,20 +19,20 @@ export function stringGuesses(
   value: unknown,
   context: ExplainContext,
 ): readonly StringGuess[] {
-  const filter = (name: string, other: unknown): Reworded | undefined =>
-    read({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
+  const filter = (name: string, other: unknown): RewordedCondition | undefined =>
+    parseSource({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
   const letters = 'This comparison is case-sensitive';
-  const single = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
-  if (typeof single !== 'string' || single.length > 200) return [];
+  const singleText = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+  if (typeof singleText !== 'string' || singleText.length > 200) return [];
   if (field.type === 'text') {
-    const word = { kind: 'term', field: field.name, parts: [{ text: single }, 'any'] } as const;
+    const word = { kind: 'term', field: field.name, parts: [{ text: singleText }, 'any'] } as const;
     return action === 'exact'
-      ? [['letter_case', letters, filter('iexact', single)]]
+      ? [['letter_case', letters, filter('iexact', singleText)]]
       : [['part_of_value', 'No whole word is equal to this, but some begin with it', asQuery(readAtom(word, context))]]; // prettier-ignore
   }
   if (field.type !== 'string') return [];
-  const literal = escapedPattern(single);
-  const pattern = (text: string): Reworded => ({
+  const literal = escapedPattern(singleText);
+  const pattern = (text: string): RewordedCondition => ({
     text: context.rules?.refused.has('regexp') ? null : shortText([`${field.name}__regexp`, text]),
     predicate: node({ kind: 'regexp', field, pattern: text }),
   });
@@ -42,30 +42,30 @@ export function stringGuesses(
     case 'prefix':
       return [
         ['letter_case', letters, pattern(`(?is)${literal}.*`), true],
-        ['part_of_value', 'No value begins with this, but some contain it', filter('contains', single), true],
+        ['part_of_value', 'No value begins with this, but some contain it', filter('contains', singleText), true],
       ]; // prettier-ignore
     case 'regexp':
     case 'regex':
       return [
-        ['letter_case', letters, pattern(`(?i)${single}`), true],
-        ['part_of_value', 'A pattern must match the whole value', pattern(`(?s).*(?:${single}).*`), true],
+        ['letter_case', letters, pattern(`(?i)${singleText}`), true],
+        ['part_of_value', 'A pattern must match the whole value', pattern(`(?s).*(?:${singleText}).*`), true],
       ]; // prettier-ignore
     default: {
-      const words = single.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(escapedPattern); // prettier-ignore
-      const trimmed = escapedPattern(single.trim());
-      const number = Number(single.replaceAll(',', ''));
+      const words = singleText.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(escapedPattern); // prettier-ignore
+      const trimmedPattern = escapedPattern(singleText.trim());
+      const number = Number(singleText.replaceAll(',', ''));
       return [
-        ...(action === 'exact' ? [['letter_case', letters, filter('iexact', single), true] as const] : []),
-        ['spaces', 'The stored values have spaces around them', pattern(`(?i)\\s+${trimmed}\\s*|${trimmed}\\s+`), true],
+        ...(action === 'exact' ? [['letter_case', letters, filter('iexact', singleText), true] as const] : []),
+        ['spaces', 'The stored values have spaces around them', pattern(`(?i)\\s+${trimmedPattern}\\s*|${trimmedPattern}\\s+`), true],
         ['separators', 'The words are joined by other characters', words.length > 1 ? pattern(`(?i)${words.join('[-_\\s]*')}`) : undefined, true],
-        ['number_format', 'The number is written differently', single.trim() !== '' && Number.isFinite(number) ? equalNumber(field, number) : undefined, true],
-        ['part_of_value', partReason, filter('contains', single), true],
+        ['number_format', 'The number is written differently', singleText.trim() !== '' && Number.isFinite(number) ? equalNumber(field, number) : undefined, true],
+        ['part_of_value', partReason, filter('contains', singleText), true],
       ]; // prettier-ignore
     }
   }
 }
 
-function asQuery(found: Reworded | undefined): Reworded | undefined {
+function asQuery(found: RewordedCondition | undefined): RewordedCondition | undefined {
   return found && { ...found, text: stringifyJson({ query: found.text }) };
 }
 
@@ -74,7 +74,7 @@ function escapedPattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-function equalNumber(field: FieldRef, number: number): Reworded {
+function equalNumber(field: FieldRef, number: number): RewordedCondition {
   const end = { value: number, inclusive: true };
   const ref = { ...field, type: 'double', isNumberInText: true } as const;
   return { text: null, predicate: node({ kind: 'range', field: ref, low: end, high: end }) };

@@ -2,18 +2,18 @@ import { stringifyJson } from '../../core/json.js';
 import { parseEntities, type EntityNames } from '../request/entities.js';
 import type { FieldIndex } from '../request/fields.js';
 import { isPair, parseFilters, type FilterRules } from '../request/filter.js';
-import { group, type ExplainGroup, type ExplainNode, type ExplainSource } from './node.js';
+import { groupNodes, type ExplainGroup, type ExplainNode, type ExplainSource } from './node.js';
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 
-/** What is needed to parse one condition of the request a second time. */
+/** The context for parsing one condition of the request a second time. */
 export interface ExplainContext {
   readonly index: FieldIndex;
   readonly names: EntityNames;
   readonly rules: FilterRules | undefined;
 }
 
-/** What `explain` needs from a parsed request. */
+/** The parts of a parsed request that `explain` needs. */
 export interface Explaining extends ExplainContext {
   readonly root: ExplainGroup;
   /** Time that parsing the request took, milliseconds. */
@@ -46,7 +46,7 @@ export function explainTree(conditions: Conditions, context: ExplainContext): Ex
       predicate: build.predicate,
       source: { kind: 'build', value: build.value },
     });
-  return group('and', '', nodes);
+  return groupNodes('and', '', nodes);
 }
 
 function filterNodes(input: unknown, path: string, context: ExplainContext): ExplainNode[] {
@@ -67,7 +67,7 @@ function filterNode(input: unknown, path: string, context: ExplainContext): Expl
   const [operator, operand] = Object.entries(input as object)[0] as [string, unknown];
   if (operator.toLowerCase() === 'any') return leaf({ kind: 'element' });
   const kind = operator.toLowerCase() as ExplainGroup['kind'];
-  return group(kind, path, filterNodes(operand, `${path}.${operator}`, context));
+  return groupNodes(kind, path, filterNodes(operand, `${path}.${operator}`, context));
 }
 
 /** The nodes of the entity pairs: pairs of the same type are joined by OR. */
@@ -87,7 +87,7 @@ function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainN
     });
   }
   return [...byType.values()].map((nodes) =>
-    nodes.length === 1 ? nodes[0]! : group('or', 'entities', nodes),
+    nodes.length === 1 ? nodes[0]! : groupNodes('or', 'entities', nodes),
   );
 }
 
@@ -96,15 +96,18 @@ const maxListLength = 10;
 
 /** A part of the request as JSON of at most 300 characters, with at most 10 members of each list. */
 export function shortText(value: unknown): string {
-  const text = stringifyJson(shortened(value));
+  const text = stringifyJson(shortenValue(value));
   return text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()}…` : text;
 }
 
-function shortened(value: unknown): unknown {
+function shortenValue(value: unknown): unknown {
   if (typeof value === 'string' && value.length > maxTextLength)
     return `${value.slice(0, maxTextLength).toWellFormed()}…`;
   if (!Array.isArray(value)) return value;
   const list = value as readonly unknown[];
-  if (list.length <= maxListLength) return list.map(shortened);
-  return [...list.slice(0, maxListLength).map(shortened), `… ${list.length - maxListLength} more`];
+  if (list.length <= maxListLength) return list.map(shortenValue);
+  return [
+    ...list.slice(0, maxListLength).map(shortenValue),
+    `… ${list.length - maxListLength} more`,
+  ];
 }

@@ -8,7 +8,7 @@
 export class AdmissionCache {
   readonly #window: CachePart;
   readonly #main: CachePart;
-  /** Of keys that queries asked for of late, too, whether there is a value or not. */
+  /** The entries of keys that queries asked for recently, with or without a value. */
   readonly #entries = new Map<string, Entry>();
   #query = 0;
   /** Counts are halved earlier if they are of more keys than this. */
@@ -17,7 +17,7 @@ export class AdmissionCache {
 
   constructor(bytes: number, counts = newCacheCounts()) {
     this.#counts = counts;
-    counts[counted.bytes] = 0;
+    counts[countPlaces.bytes] = 0;
     const window = Math.floor(bytes / windowShare);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -44,7 +44,7 @@ export class AdmissionCache {
     if (entry.query !== this.#query) {
       entry.query = this.#query;
       if (entry.uses < maxUses) entry.uses++;
-      this.#counts[entry.part === undefined ? counted.misses : counted.hits]!++;
+      this.#counts[entry.part === undefined ? countPlaces.misses : countPlaces.hits]!++;
     }
     entry.part?.touch(entry);
     return entry.value;
@@ -64,13 +64,13 @@ export class AdmissionCache {
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
-    this.#counts[counted.bytes] = this.size;
+    this.#counts[countPlaces.bytes] = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
       while (part.oldest !== undefined) drop(part.oldest);
-    this.#counts[counted.bytes] = 0;
+    this.#counts[countPlaces.bytes] = 0;
   }
 
   #entry(key: string): Entry {
@@ -81,7 +81,7 @@ export class AdmissionCache {
     return made;
   }
 
-  /** Adds an entry to the main part if there is room, or if each of those that have to go was asked for by fewer queries. */
+  /** Adds an entry to the main part if there is room, or if the entries that it would displace were each used by fewer queries. */
   #admit(entry: Entry): void {
     const main = this.#main;
     let lacking = main.size + entry.bytes - main.limit;
@@ -107,30 +107,30 @@ export class AdmissionCache {
   }
 }
 
-/** What a cache counts, in memory that another thread may read. */
+/** The counts of a cache, in memory that another thread may read. */
 export type CacheCounts = Float64Array<SharedArrayBuffer>;
 
 /** The places of the counts: the sum of the sizes, and how often a query found a value for a key, or none. */
-export const counted = { bytes: 0, hits: 1, misses: 2 } as const;
+export const countPlaces = { bytes: 0, hits: 1, misses: 2 } as const;
 
 export function newCacheCounts(): CacheCounts {
-  const places = Object.keys(counted).length;
+  const places = Object.keys(countPlaces).length;
   return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
 }
 
 /** The window is one part in this many. */
 const windowShare = 16;
-/** More uses are not told apart. */
+/** The greatest number of uses that is counted. */
 const maxUses = 15;
-/** After as many queries, all counts are halved, so that what was used long ago can leave. */
+/** The number of queries after which all counts are halved, so that entries used long ago can be displaced. */
 const queriesPerAge = 64;
 const leastMaxKeys = 1 << 17;
 
-/** What is known of a key, and its place in a part of the cache that has its value. */
+/** A key, its use, and its position in the part of the cache that has its value. */
 class Entry {
   value: unknown;
   bytes = 0;
-  /** In how many of the latest queries the key was asked for, and in which one last. */
+  /** The number of the latest queries that asked for the key. */
   uses = 0;
   query = -1;
   part: CachePart | undefined;

@@ -7,12 +7,12 @@ import type { SegmentSource } from '../results/row-blocks.js';
 import type { Projected } from '../results/projection.js';
 import type { AdmissionCache } from './admission-cache.js';
 
-/** A page of records to make. */
+/** A request for the records of a page. */
 interface AskedRecords {
   readonly rows: readonly RowRef[];
   readonly projection: readonly Projected[];
   readonly format: PageFormat;
-  /** The same text for the same snapshot and projection, and for no other. */
+  /** A name that identifies the snapshot and the projection. */
   readonly name: string;
 }
 
@@ -37,7 +37,7 @@ export function cachedRecords(
   return linesOf(lines);
 }
 
-/** Records lie apart if there are fewer of them, on average, in a run of neighbours. */
+/** Records lie apart if a run of neighbours has, on average, fewer of them. */
 const leastNeighbours = 8;
 /** A row is a neighbour of the one before it if they are at most as many rows apart, fewer than most pages have. */
 const neighbourhood = 256;

@@ -8,9 +8,9 @@ import { isSparse, type SelectionVector } from './match/selection-vector.js';
 export interface LeafHits {
   readonly texts: Uint32Array | Int32Array;
   readonly scores: Float64Array;
-  /** The largest score. */
+  /** The greatest score. */
   readonly most: number;
-  /** For each row, the number of its text plus one; undefined if the number of a text is that of its row. */
+  /** For each row, the number of its text plus one; undefined if each row has the text of the same number. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
   /** True if every score is 1 and has to be multiplied by the weight of the condition. */
   readonly isUnweighted: boolean;
@@ -42,8 +42,8 @@ export function maxScore(
 }
 
 /**
- * If a single condition ranks many rows with texts of their own, the rows whose score the page may need: for a term of 450,000 rows a few
- * thousand. Undefined if every row has to be scored.
+ * If a single condition ranks many rows with texts of their own, the rows whose score the page may need: a few thousand for a term of 450,000 rows.
+ * Undefined if every row has to be scored.
  */
 export function competitiveRows(
   rows: SelectionVector,
@@ -94,11 +94,11 @@ export function scoresByRow(
 ): Float64Array {
   const total = new Float64Array(rows.length);
   const byRow = new Map<Predicate, Float64Array>();
-  for (const [leaf, hits] of found) byRow.set(leaf, spread(hits, rows));
+  for (const [leaf, hits] of found) byRow.set(leaf, spreadScores(hits, rows));
   for (const clause of clauses) {
     const sum = new Float64Array(rows.length);
     if (addsTier(clause, clauses)) {
-      const isSatisfied = satisfied(clause.item, byRow);
+      const isSatisfied = satisfiedRows(clause.item, byRow);
       for (let i = 0; i < sum.length; i++) sum[i] = isSatisfied[i] === 1 ? tier : 0;
     }
     for (const [leaf, { most }] of clause.leaves) {
@@ -111,8 +111,8 @@ export function scoresByRow(
   return total;
 }
 
-/** The scores of rows from those of their texts. */
-function spread({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
+/** The scores of rows, from the scores of their texts. */
+function spreadScores({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
   const spread = new Float64Array(rows.length);
   if (textOf === undefined) {
     for (let i = 0, at = 0; i < rows.length && at < texts.length; i++) {
@@ -131,14 +131,14 @@ function spread({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64A
 }
 
 /** For each row, 1 if it satisfies the clause. */
-function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>): Uint8Array {
+function satisfiedRows(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>): Uint8Array {
   if (item.kind !== 'and' && item.kind !== 'or') {
     const scores = found.get(item)!;
     const holds = new Uint8Array(scores.length);
     for (let i = 0; i < scores.length; i++) if (scores[i]! > 0) holds[i] = 1;
     return holds;
   }
-  const [first, ...others] = item.items.map((each) => satisfied(each, found));
+  const [first, ...others] = item.items.map((each) => satisfiedRows(each, found));
   for (const other of others)
     for (let i = 0; i < other.length; i++)
       first![i] = item.kind === 'and' ? first![i]! & other[i]! : first![i]! | other[i]!;

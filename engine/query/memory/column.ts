@@ -9,11 +9,11 @@ import type { Unsupported } from '../unsupported.js';
 export interface MemoryColumn {
   readonly rows: number;
   /**
-   * For a leaf that is or lies in a list: row r has the values `offsets[r]` to `offsets[r + 1]` of all its lists, without nulls.
-   * Undefined otherwise, and if every row has one value: value r belongs to row r.
+   * For a leaf in a list: row r has the values from `offsets[r]` to before `offsets[r + 1]`, without nulls. Undefined otherwise, and if every row has one value: value r belongs to
+   * row r.
    */
   readonly offsets: Int32Array | undefined;
-  /** For a leaf in no list: 1 for each row that has a value, 0 for a row without. Undefined if all rows have one. */
+  /** For a leaf in no list: 1 for each row with a value, 0 for a row without. Undefined if all rows have one. */
   readonly present: Uint8Array | undefined;
   /** A row whose `present` is 0 has an undefined value here. */
   readonly values: ColumnValues;
@@ -32,7 +32,7 @@ export type ColumnValues =
 export interface Numbers {
   readonly kind: 'numbers';
   readonly numbers: Uint8Array | Int32Array | Float64Array | Float32Array;
-  /** True if NaN, which sorts above all numbers, or an infinity is among them. */
+  /** True if the values include an infinity or NaN, which sorts above all numbers. */
   readonly hasNonFinite: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface Utf8Strings {
  */
 export interface Dictionary {
   readonly strings: readonly string[];
-  /** The same strings; the bytes and offsets may go on behind the last one. */
+  /** The strings in UTF-8; bytes and offsets may extend beyond the last string. */
   readonly utf8: Utf8Strings;
 }
 
@@ -100,8 +100,8 @@ export interface SegmentView {
   /** The elements of a list of objects; undefined if the segment does not store the list. A view without this has no such lists. */
   elements?(list: FieldRef): Elements | undefined;
   /**
-   * Looks terms up in the index of a text field: `absent` if the segment does not store the field, unsupported if it has no index of it.
-   * A view without this has no such indexes.
+   * Looks up terms in the index of a text field: `absent` if the segment does not store the field, unsupported if it has no index of the field. A
+   * view without this function has no text indexes.
    */
   text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
   /** Selections of earlier queries; absent where none are kept. */

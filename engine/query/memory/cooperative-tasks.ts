@@ -3,12 +3,12 @@ export interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
   readonly failed: (error: unknown) => void;
-  /** It runs only while there is no other task. */
+  /** Whether the task runs only while there is no other. */
   readonly isIdle?: boolean;
 }
 
 /** Carries out work to its end, without interruption. */
-export function completed<T>(work: Generator<void, T>): T {
+export function runToEnd<T>(work: Generator<void, T>): T {
   let step = work.next();
   while (!step.done) step = work.next();
   return step.value;

@@ -61,7 +61,7 @@ export class DictionarySink implements ValueSink {
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    const indices = narrowed(this.#indices.subarray(0, this.#capacity), this.#greatest);
+    const indices = narrowIndices(this.#indices.subarray(0, this.#capacity), this.#greatest);
     const isFew = this.#distinct.size * fewShare <= indices.length;
     const distinct = isFew ? this.distinct() : undefined;
     return {
@@ -75,7 +75,7 @@ export class DictionarySink implements ValueSink {
   }
 }
 
-function narrowed(indices: Int32Array, greatest: number): DictionaryValues['indices'] {
+function narrowIndices(indices: Int32Array, greatest: number): DictionaryValues['indices'] {
   if (greatest < 1 << 8) return new Uint8Array(indices);
   return greatest < 1 << 16 ? new Uint16Array(indices) : new Uint32Array(indices);
 }

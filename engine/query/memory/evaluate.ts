@@ -8,12 +8,12 @@ import { isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
-import { withoutRows, type Tested } from './match/selection-vector.js';
+import { withoutRows, type TestResult } from './match/selection-vector.js';
 import { isUnsupported } from '../unsupported.js';
 import { termConditions } from './terms.js';
 
 /** Returns the rows of a segment, without deleted ones, that satisfy a predicate, or why it cannot be evaluated over the segment's columns. */
-export type Matcher = (view: SegmentView) => Generator<void, Tested>;
+export type Matcher = (view: SegmentView) => Generator<void, TestResult>;
 
 /**
  * Prepares predicates for one query: what is learned about dictionaries is reused from segment to segment. Selections of the conditions

@@ -74,8 +74,8 @@ export class GrowingDictionary implements Dictionary {
     const begin = this.#ends[entry]!;
     const end = begin + to - from;
     if (entry + 2 > this.#ends.length) {
-      this.#ends = widened(this.#ends);
-      this.#hashes = widened(this.#hashes);
+      this.#ends = doubleArray(this.#ends);
+      this.#hashes = doubleArray(this.#hashes);
     }
     if (end > this.#bytes.length) this.#grow(end);
     this.#bytes.set(bytes.subarray(from, to), begin);
@@ -103,7 +103,7 @@ export class GrowingDictionary implements Dictionary {
   }
 }
 
-function widened<T extends Uint32Array | Int32Array>(array: T): T {
+function doubleArray<T extends Uint32Array | Int32Array>(array: T): T {
   const wider = new (array.constructor as new (length: number) => T)(2 * array.length);
   wider.set(array);
   return wider;

@@ -3,7 +3,7 @@ import { RecentMap } from '../../core/recent-map.js';
 /** The fields of a dataset that queries have read lately, the last one last. */
 export interface HotDataset {
   readonly dataset: number;
-  /** Names. */
+  /** The names of the fields. */
   readonly fields: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
 import type { FoundTexts } from '../../text/ranked-search.js';
 import { compareRanked, type RankedRow } from '../../text/ranking.js';
-import type { Selected, Selection } from '../plan/executor.js';
+import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rankedPage, rankOf } from '../text/ranked.js';
@@ -13,7 +13,7 @@ import type { Shards } from './shards.js';
 
 /* What the text indexes of the segments answer, in the threads of the columns. */
 
-/** How often phrases occur in the texts of a field. */
+/** The document frequency of phrases in the texts of a field. */
 export async function frequencies(
   shards: Shards,
   snapshot: Snapshot,
@@ -52,7 +52,7 @@ export async function selectByIndex(
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
-): Promise<Selected | Unsupported> {
+): Promise<SelectedRows | Unsupported> {
   const { offset, limit, cursor } = selection;
   const { field, query, phrases } = oneFieldQuery(selection, snapshot.columns)!;
   const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
@@ -66,7 +66,7 @@ export async function selectByIndex(
   const answers = await shards.ask(asked, options);
   if (isUnsupported(answers)) return answers;
   const parts = answers.map((answer) => (answer as { readonly found: FoundTexts }).found);
-  const rows = merged(parts.map((part) => part.rows)).slice(offset, offset + limit);
+  const rows = mergeRanked(parts.map((part) => part.rows)).slice(offset, offset + limit);
   return {
     ...rankedPage(rows),
     total: parts.reduce((sum, { total }) => sum + total, 0),
@@ -75,6 +75,6 @@ export async function selectByIndex(
 }
 
 /** The ranked rows of all shards in order. */
-export function merged(parts: readonly (readonly RankedRow[])[]): readonly RankedRow[] {
+export function mergeRanked(parts: readonly (readonly RankedRow[])[]): readonly RankedRow[] {
   return parts.flat().sort(compareRanked);
 }

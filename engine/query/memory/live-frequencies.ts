@@ -4,7 +4,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 import type { TextFrequencies } from '../text/weigh.js';
 import type { SegmentView } from './column.js';
 
-/** How often phrases occur in the texts of a field in a segment, without its deleted rows. */
+/** The number of occurrences of phrases in the texts of a field in a segment, without deleted rows. */
 export function liveFrequencies(
   matcher: ColumnMatcher,
   view: SegmentView,
@@ -18,8 +18,8 @@ export function liveFrequencies(
   if (view.deleted === undefined) return whole;
   const textOf = column.sharesTexts ? column.textOfRows() : undefined;
   const lists = column.isList ? column.lists() : undefined;
-  // `textOf` counts from 1; 0 is a row without a text. Where rows share no texts, text i is that of row i, and a row without a text looks
-  // like one with an empty text.
+  // `textOf` counts from 1, and 0 is a row without a text. Where rows share no texts, row i has text i, and a row without a text looks like one
+  // with an empty text.
   const hasGaps = textOf === undefined && lists === undefined && summary.records < view.rows;
   const present = hasGaps ? view.column(field)?.present : undefined;
   const { lengths } = column.texts();

@@ -125,7 +125,7 @@ function numbers(leaf: SegmentLeaf, chunks: readonly SegmentChunk[], capacity: n
   return numberSink(leaf.physical, chunks, capacity);
 }
 
-/** Number of values to allocate: one per row for a leaf in no list of its own, else one per value that is not null. */
+/** The number of values to allocate: one per row for a leaf in no list, else one per value that is not null. */
 function capacityOf(
   { maxRepetition }: SegmentLeaf,
   chunks: readonly SegmentChunk[],

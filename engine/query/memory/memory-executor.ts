@@ -3,7 +3,7 @@ import type {
   Executor,
   RowBatch,
   RowRef,
-  Selected,
+  SelectedRows,
   Selection,
   SegmentAccess,
 } from '../plan/executor.js';
@@ -13,9 +13,9 @@ import { namingDataset, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
-import { counted } from './admission-cache.js';
+import { countPlaces } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
-import { frequencies, merged, selectByIndex } from './index-answers.js';
+import { frequencies, mergeRanked, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
@@ -25,7 +25,7 @@ import { rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
 import { clausesOf } from '../text/relevance.js';
 import type { LookUp } from '../text/weigh.js';
 
-/** How much memory columns may take, and how many threads answer. */
+/** The memory limit of columns and the number of threads. */
 export interface MemoryOptions {
   /** 0: the calling thread answers, for tests. */
   readonly threads: number;
@@ -41,8 +41,8 @@ export interface MemoryExecutor extends Executor {
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
-  ): Promise<Selected | Unsupported>;
-  /** How often phrases occur in the texts of a field. */
+  ): Promise<SelectedRows | Unsupported>;
+  /** Looks up how often phrases occur in the texts of a field. */
   lookUp(snapshot: Snapshot, options: RunOptions): LookUp;
   /** The number of records that satisfy each predicate. */
   counts(
@@ -87,7 +87,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   const shards = new Shards(count, (events) => open(bytes, events), report);
   return {
     select: (snapshot, selection, options) =>
-      namingDataset(snapshot, () => select(shards, snapshot, selection, options)),
+      namingDataset(snapshot, () => selectInShards(shards, snapshot, selection, options)),
     find: (snapshot, selection, options) =>
       namingDataset(snapshot, () => find(shards, snapshot, selection, options)),
     selectByIndex: (snapshot, selection, options) =>
@@ -111,8 +111,8 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       await askAll(shards, snapshot, 'load', fields, options);
     },
     cacheUsage() {
-      const sum = (key: keyof typeof counted): number =>
-        shards.counts.reduce((total, counts) => total + counts[counted[key]]!, 0);
+      const sum = (key: keyof typeof countPlaces): number =>
+        shards.counts.reduce((total, counts) => total + counts[countPlaces[key]]!, 0);
       return {
         limit: bytes * count,
         bytes: sum('bytes'),
@@ -156,12 +156,12 @@ async function prepare(
   return { known: await shards.know(snapshot), segments };
 }
 
-async function select(
+async function selectInShards(
   shards: Shards,
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
-): Promise<Selected | Unsupported> {
+): Promise<SelectedRows | Unsupported> {
   if (selection.scores.length > 0) return selectRanked(shards, snapshot, selection, options);
   const { predicate, offset, limit, facets, cursor } = selection;
   const { isInterleaved = false } = snapshot;
@@ -186,7 +186,7 @@ async function select(
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   const counts = answers.flatMap((answer) => rowPairs(answer.counts)).sort((a, b) => a[0] - b[0]);
-  const best = isSorted ? sorted(answers, ordering, offset, limit) : [];
+  const best = isSorted ? sortedRows(answers, ordering, offset, limit) : [];
   const rows =
     limit === 0
       ? []
@@ -214,7 +214,7 @@ function positionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
-/** What a shard needs to give records along with its answer. */
+/** The page layout with which a shard returns records along with its answer. */
 function pageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,
@@ -232,7 +232,7 @@ async function selectRanked(
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
-): Promise<Selected | Unsupported> {
+): Promise<SelectedRows | Unsupported> {
   const { predicate, scores, offset, limit, facets, cursor } = selection;
   const prepared = await prepare(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankOf(cursor.after) : undefined;
@@ -247,7 +247,7 @@ async function selectRanked(
   if (isUnsupported(answers)) return answers;
   let total = 0;
   for (const each of answers) for (let i = 1; i < each.counts.length; i += 2) total += each.counts[i]!; // prettier-ignore
-  const found = rankedPage(merged(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
+  const found = rankedPage(mergeRanked(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
   return {
     ...found,
     total: cursor?.total ?? total,
@@ -288,7 +288,12 @@ async function find(
   const { ordering, offset, limit } = selection;
   if (ordering.length > 0 || snapshot.isInterleaved || offset > 0 || limit < snapshot.rows) {
     const { cursor: _, ...page } = selection;
-    const selected = await select(shards, snapshot, { ...page, scores: [], facets: null }, options);
+    const selected = await selectInShards(
+      shards,
+      snapshot,
+      { ...page, scores: [], facets: null },
+      options,
+    );
     return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
   }
   const { predicate } = selection;
@@ -317,7 +322,7 @@ function facetsOf(
   return facets && facetJson(facets, answers.map((answer) => answer.facets)); // prettier-ignore
 }
 
-function sorted(
+function sortedRows(
   answers: readonly ShardAnswer[],
   ordering: Selection['ordering'],
   offset: number,

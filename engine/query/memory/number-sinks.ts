@@ -14,10 +14,7 @@ import {
   type ValueSink,
 } from './value-sink.js';
 
-/**
- * The sink for numbers of this physical type. Integers get the narrowest array that holds all of them, by the statistics of the
- * footer.
- */
+/** The sink for numbers of this physical type. Integers get the narrowest array that holds all of them, according to the footer's statistics. */
 export function numberSink(
   physical: number,
   chunks: readonly SegmentChunk[],
@@ -63,7 +60,7 @@ export function numbers(found: Numbers['numbers']): Numbers {
 }
 
 function isFiniteAll(found: Numbers['numbers']): boolean {
-  // One loop per kind of array: a loop that sees two kinds is slower.
+  // A loop per kind of array: a loop that sees two kinds is slower.
   if (found instanceof Int32Array || found instanceof Uint8Array) return true;
   return found instanceof Float64Array ? areFiniteDoubles(found) : areFiniteFloats(found);
 }

@@ -115,14 +115,14 @@ function columnOf(
       return { rows, offsets, present: gaps, values, bytes };
     }
     const decoded = readValues(body, physical, encoding, found, entries);
-    const values = valuesOf(gaps ? spread(decoded, gaps, rows) : decoded, leaf);
+    const values = valuesOf(gaps ? spreadValues(decoded, gaps, rows) : decoded, leaf);
     return { rows, offsets, present: gaps, values, bytes: rows * 8 + sizeOf(decoded) };
   } finally {
     release(levels);
   }
 }
 
-/** The values of a page as indices of a dictionary of its own: conditions are decided by the strings that the page has. */
+/** The values of a page as indices of the page's own dictionary: conditions are decided by the strings in it. */
 function dictionaryValues(
   page: DecompressedPage,
   count: number,
@@ -155,7 +155,7 @@ function dictionaryValues(
 }
 
 /** Moves the values to their rows; rows without a value have any. */
-function spread(decoded: DecodedValues, present: Uint8Array, rows: number): DecodedValues {
+function spreadValues(decoded: DecodedValues, present: Uint8Array, rows: number): DecodedValues {
   let value = 0;
   switch (decoded.kind) {
     case 'booleans': {

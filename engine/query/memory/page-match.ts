@@ -11,9 +11,9 @@ import { segmentTest } from '../predicate/prune.js';
 import { isVariant, placeFields } from '../predicate/variant-place.js';
 import type { MemoryColumn, SegmentView } from './column.js';
 import { columnRows } from './column-rows.js';
-import { completed } from './cooperative-tasks.js';
+import { runToEnd } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
-import { isSparse, settled, type SelectionVector } from './match/selection-vector.js';
+import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
 import { fieldName } from './segment-cache.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
@@ -24,7 +24,7 @@ import { releaseBytes } from './selection-bytes.js';
 export interface PageQuery {
   /** The keys in the cache (`fieldName`) of the fields that the predicate reads. */
   readonly names: readonly string[];
-  /** By `leafKey`: the leaves that store the fields, and those whose statistics tell something about them. */
+  /** The leaves that store the fields, and the leaves whose statistics tell something about them, by `leafKey`. */
   readonly leaves: readonly string[];
   /** The names of fields among them whose values are looked up by hashes, where the column has a hash table. */
   readonly lookedUp: readonly string[];
@@ -61,7 +61,7 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
     leaves: [...leaves],
     lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldName(one.field) : [])),
     columns,
-    // Where hashes find the values, it is not asked.
+    // Not asked if hashes find the values.
     mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
     perRow: costOf(predicate).perRow,
   };
@@ -148,9 +148,9 @@ export function spansToRead(
 /** The page index of a row group, as far as the statistics of the pages are tested. */
 interface IndexedGroup {
   readonly group: RowGroup;
-  /** As in `OffsetIndex`. */
+  /** The first row of each page, as in `OffsetIndex`. */
   readonly firstRows: Int32Array;
-  /** For some leaves, the statistics of each page. */
+  /** For some leaves, the statistics of their pages. */
   readonly leaves: readonly { readonly key: string; readonly pages: readonly PageStats[] }[];
 }
 
@@ -204,7 +204,7 @@ function fewPagesOf(
   const most = total < fewPages ? 0 : total / pageShare;
   const found: RowPage[] = [];
   for (const { group, firstRows, leaves } of groups) {
-    // One object for all pages: a query tests hundreds of them.
+    // One reused object for all pages: a query tests hundreds of them.
     const stats: Record<string, PageStats> = {};
     const stored = { rows: 0, columns, stats, areVariantsPlaced };
     for (let number = 0; number < firstRows.length - 1; number++) {
@@ -218,7 +218,7 @@ function fewPagesOf(
   return found;
 }
 
-/** By chunk, the statistics of its pages as conditions test them. */
+/** The statistics of each chunk's pages, in the form that conditions test. */
 const knownStatistics = new WeakMap<SegmentChunk, readonly PageStats[]>();
 
 function statisticsOf(
@@ -226,7 +226,7 @@ function statisticsOf(
   chunk: SegmentChunk,
   leaf: SegmentLeaf,
 ): readonly PageStats[] | undefined {
-  // The statistics of a leaf in a list are those of its values, not of its rows.
+  // In a list, the statistics of a leaf describe values, not rows.
   if (leaf.maxRepetition > 0) return undefined;
   const known = knownStatistics.get(chunk);
   if (known !== undefined) return known;
@@ -240,14 +240,13 @@ function statsOf({ nulls, min, max }: PageStatistics): PageStats {
   return isBounded ? { nulls, min, max } : { nulls };
 }
 
-/** False for bounds that say nothing. */
+/** False for a NaN or infinite bound, which rules out nothing. */
 function isFinite(bound: Bound): boolean {
   return typeof bound !== 'number' || Number.isFinite(bound);
 }
 
 /**
- * The rows of a segment of `rows` rows that match, looked for in these pages or other spans of rows; undefined if the columns of one do
- * not tell.
+ * The matching rows of a segment of `rows` rows, looked for in these pages or other spans of rows; undefined if the columns of one do not decide.
  */
 export function matchPages<S extends RowSpan>(
   pages: readonly S[],
@@ -258,9 +257,9 @@ export function matchPages<S extends RowSpan>(
   const numbers: number[] = [];
   let mask: Uint8Array | undefined;
   for (const page of pages) {
-    const tested = completed(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
+    const tested = runToEnd(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
     if (isUnsupported(tested)) return undefined;
-    const found = settled(tested, rows);
+    const found = settleSelection(tested, rows);
     if (found === 'none') continue;
     if (isSparse(found)) for (const row of found) numbers.push(page.first + row);
     else {
@@ -275,7 +274,7 @@ export function matchPages<S extends RowSpan>(
   return mask;
 }
 
-/** The same where the columns are in memory. */
+/** As `matchPages`, for columns in memory. */
 export function matchSpans(
   spans: readonly RowSpan[],
   view: SegmentView,

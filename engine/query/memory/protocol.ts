@@ -17,7 +17,7 @@ import type { Unsupported } from '../unsupported.js';
 
 /** A version of a dataset, with the segments that belong to one shard. */
 export interface ShardSnapshot {
-  /** The same for all shards. */
+  /** The key of the projection, the same for all shards. */
   readonly key: number;
   readonly datasetId: number;
   readonly columns: Columns;
@@ -26,14 +26,14 @@ export interface ShardSnapshot {
 
 /** A segment of a snapshot; its path is absolute. */
 export interface ShardSegment extends CheckedFile {
-  /** Its number in the snapshot. */
+  /** The number of the segment in the snapshot. */
   readonly number: number;
   readonly rows: number;
-  /** As in `Segment`. */
+  /** Whether variants name their positions, as in `Segment`. */
   readonly areVariantsPlaced: boolean;
-  /** As in `Segment`. */
+  /** The deleted rows, as in `Segment`. */
   readonly deletion?: DeletionVector | undefined;
-  /** As in `Segment`. */
+  /** The first row id, as in `Segment`. */
   readonly baseRowId?: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface ShardQuery {
   readonly isListed?: boolean;
   /** The rows of the page are in order of relevance; `ordering` is empty, and `first` 0. */
   readonly relevance?: Relevance;
-  /** With this, the answer may have records. */
+  /** The page; with it, the answer may have records. */
   readonly page?: ShardPage;
 }
 
@@ -66,7 +66,7 @@ export interface ShardQuery {
 export interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
-  /** True if no other shard is asked: the answer has the records of the page. Otherwise it has those of all its rows, if they are few. */
+  /** True if no other shard is asked: the answer has the records of the page. Otherwise it has the records of all its rows, if they are few. */
   readonly isOnly: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface ShardLayout {
 /** Predicates whose matching records are counted in some segments of a snapshot. */
 export interface ShardCount {
   readonly snapshot: number;
-  /** As in `ShardQuery`. */
+  /** The segments that may match, as in `ShardQuery`. */
   readonly segments: Uint32Array;
   readonly predicates: readonly Predicate[];
 }
@@ -98,13 +98,13 @@ export interface ShardSearch extends TextSearch {
   readonly field: FieldRef;
 }
 
-/** A shard's part of an answer. */
+/** The answer of one shard to a query. */
 export interface ShardAnswer {
   /** Pairs: the number of a segment, and the number of its matching rows. */
   readonly counts: Float64Array;
-  /** Without an ordering, pairs: the number of a segment, and the number of a row in it; at most `first`, ascending. */
+  /** Without an ordering: pairs of segment and row number; at most `first`, ascending. */
   readonly rows: Float64Array;
-  /** With an ordering: at most `first`, in order. */
+  /** With an ordering: at most `first` rows, in order. */
   readonly candidates: readonly TopRow[];
   /** Empty if the query has no facets. */
   readonly facets: readonly FacetPartial[];
@@ -112,7 +112,7 @@ export interface ShardAnswer {
   readonly listed: readonly SegmentRows[];
   /** With `relevance`: the rows up to the end of the page, in order. */
   readonly ranked: readonly RankedRow[];
-  /** As `ShardPage.isOnly` says, unless the projection has been forgotten. */
+  /** The records; present as `ShardPage.isOnly` says, unless the projection has been forgotten. */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }
@@ -137,7 +137,7 @@ export interface ShardFields {
   readonly fields: readonly FieldRef[];
 }
 
-/** Records of a page to make. */
+/** A request for the records of a page. */
 export interface ShardRecords extends ShardLayout {
   readonly snapshot: number;
   /** Pairs: the number of a segment, and the number of a row in it. */
@@ -160,7 +160,7 @@ export type ToShard =
   | { readonly kind: 'forget'; readonly snapshot: number }
   | {
       readonly kind: 'projection';
-      /** The same for all shards. */
+      /** The key of the snapshot, the same for all shards. */
       readonly key: number;
       readonly projection: readonly Projected[];
     }
@@ -173,12 +173,12 @@ export type ToShard =
   | (ShardTask & { readonly kind: 'records'; readonly query: ShardRecords })
   | { readonly kind: 'cancel'; readonly id: number };
 
-/** From a shard. */
+/** A message from a shard. */
 export type FromShard =
-  /** To a message that asks for nothing. */
+  /** The answer to a message without a result. */
   | 'done'
   | { readonly selected: ShardAnswer }
-  /** In the order of the predicates. */
+  /** The counts, in the order of the predicates. */
   | { readonly counts: Float64Array }
   | { readonly frequencies: TextFrequencies }
   | { readonly found: FoundTexts }
@@ -186,7 +186,7 @@ export type FromShard =
   | { readonly bytes: Float64Array }
   /** The number of columns that are in memory now. */
   | { readonly loaded: number }
-  /** In the order of the rows. */
+  /** The records, in the order of the rows. */
   | { readonly records: PageRecords }
   /** The data, or a thread that was replaced, prevent the memory executor from answering. */
   | Unsupported;

@@ -10,12 +10,12 @@ import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type Leaf
 import type { SegmentView } from './column.js';
 import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
 
-/** What ranks the matching rows. All lists hold the same objects. */
+/** The conditions that rank the matching rows. All lists hold the same objects. */
 export interface Relevance {
   /** The conditions in the clauses that are not on texts. */
   readonly conditions: readonly Predicate[];
   readonly clauses: readonly RankedClause[];
-  /** As in `clausesOf`. */
+  /** The tier of a clause, as in `clausesOf`. */
   readonly tier: number;
   readonly page: RankedPage;
 }
@@ -131,7 +131,7 @@ function setsOfConditions(
   const setOf = new Int32Array(rows);
   for (const [condition, selection] of satisfying.entries()) {
     if (selection === 'none') continue;
-    /** The set that has this condition besides those of the set with the index. */
+    /** For each set of conditions, the set that has this condition as well. */
     const extended = new Map<number, number>();
     const extend = (row: number): void => {
       const old = setOf[row]!;

@@ -18,7 +18,7 @@ import type {
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
 import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
-import { isSparse, settled, type SelectionVector } from './match/selection-vector.js';
+import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
 import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
 import { deletedRows } from '../../store/deletion-vector.js';
 import type { ShardSegment, ShardSnapshot } from './protocol.js';
@@ -35,14 +35,14 @@ const entryBytes = 256;
 /** Maximum number of fields whose keys are kept for a segment. */
 const maxKeptFields = 32;
 
-/** What single pages of a segment are read with, through the cache. */
+/** The functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
   hasColumn(name: string): boolean;
   /**
-   * For a column in memory as strings without a dictionary: whether the hash table that finds its values at once is in memory, too, or would have to
-   * be made. Undefined for other columns.
+   * For a column of strings in memory without a dictionary: whether the hash table that finds its values is also in memory, or would have to be
+   * made. Undefined for other columns.
    */
   hashes(name: string): 'made' | 'unmade' | undefined;
   /** The words of a chunk's bloom filter; undefined if it has none. */
@@ -56,7 +56,7 @@ export interface SegmentPages {
  * parts of text indexes within a limit of bytes (`AdmissionCache` decides which), dictionaries within a quarter of it, and the footers of files.
  */
 export class SegmentCache {
-  /** By `FieldKeys` and other keys that begin with another word; `absent` where a segment has none. */
+  /** The entries by `FieldKeys` and other keys, which begin with another word; `absent` where a segment has none. */
   readonly entries: AdmissionCache;
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
@@ -79,7 +79,7 @@ export class SegmentCache {
     this.entries.beginQuery();
   }
 
-  /** False if one more column may evict another. */
+  /** False if another column might displace one. */
   get hasRoom(): boolean {
     return this.entries.size < this.#bytes * 0.8;
   }
@@ -128,7 +128,7 @@ export class SegmentCache {
         return known.BYTES_PER_ELEMENT === 4 ? known.slice() : unpackBitmap(known as Uint8Array, rows); // prettier-ignore
       },
       set: (key, selection) => {
-        const kept = sendable(selection);
+        const kept = sendableRows(selection);
         const bytes = kept === 'all' ? 0 : kept.byteLength;
         this.entries.set(keyOfCondition(key), kept, bytes + entryBytes);
       },
@@ -335,7 +335,7 @@ interface Scope {
   /** Length of the path of the list; 0 for records. */
   readonly depth: number;
   readonly level: RowLevel;
-  /** By `fieldName`. */
+  /** The keys of fields by `fieldName`. */
   readonly keys: Map<string, FieldKeys>;
 }
 
@@ -345,7 +345,7 @@ interface KnownSegment {
   readonly pages: SegmentPages;
 }
 
-/** What the cache has of the column of a field. */
+/** The cached column of a field. */
 type KnownColumn = MemoryColumn | 'absent';
 
 /** The text index of a field in a segment (`SegmentView.text`). */
@@ -384,8 +384,8 @@ export function fieldName(field: FieldRef): string {
 const names = new WeakMap<FieldRef, string>();
 
 /** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
-export function sendable(found: SelectionVector): RowSet {
-  const rows = settled(found);
+export function sendableRows(found: SelectionVector): RowSet {
+  const rows = settleSelection(found);
   if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
   return isSparse(rows) ? rows.slice() : packBitmap(rows);
 }

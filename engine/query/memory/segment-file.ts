@@ -29,9 +29,9 @@ export interface SegmentChunk {
   readonly slots: number;
   readonly nulls: number;
   readonly isCompressed: boolean;
-  /** Minimum and maximum where they are whole numbers, as those of integers and dates are; undefined if there is no value. */
+  /** Minimum and maximum if they are integers, as for integers and dates; undefined without a value. */
   readonly range: readonly [bigint, bigint] | undefined;
-  /** For strings: the total size of all values, in bytes. */
+  /** For strings, the total size of all values in bytes. */
   readonly textBytes: number;
   /** Location of the chunk's bloom filter; undefined if it has none. */
   readonly filter: Extent | undefined;
@@ -45,7 +45,7 @@ export interface SegmentChunk {
 export interface RowGroup {
   readonly first: number;
   readonly rows: number;
-  /** In the order of `SegmentFile.leaves`. */
+  /** The column chunks, in the order of `SegmentFile.leaves`. */
   readonly chunks: readonly SegmentChunk[];
 }
 
@@ -55,9 +55,9 @@ export interface RowGroup {
  */
 export interface OffsetIndex {
   readonly offsets: Float64Array;
-  /** Headers included. */
+  /** The size of each page, header included. */
   readonly bytes: Int32Array;
-  /** One entry more than there are pages: the last one is the number of rows. */
+  /** The first row of each page, followed by the number of rows. */
   readonly firstRows: Int32Array;
 }
 
@@ -67,7 +67,7 @@ export class SegmentFile {
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
-  /** Offset of the footer. */
+  /** The offset of the footer. */
   readonly footerAt: number;
   /** Undefined while the descriptor is closed. */
   #open: SyncFileReader | undefined;
@@ -115,7 +115,7 @@ export class SegmentFile {
 
   /** Reads exactly `length` bytes into a new buffer. */
   read(from: number, length: number): Uint8Array {
-    // Not zero-filled: that takes as long as reading.
+    // The buffer is not zero-filled: that takes as long as reading.
     const into = Buffer.allocUnsafeSlow(length);
     this.readInto(into, from);
     return into;

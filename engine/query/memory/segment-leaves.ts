@@ -6,7 +6,7 @@ import { leafKey } from '../../store/stats.js';
 
 /** A leaf of a segment's Parquet schema. */
 export interface SegmentLeaf {
-  /** Position among the leaves of the segment, including those of the reserved columns. */
+  /** The position among the leaves of the segment, including those of the reserved columns. */
   readonly index: number;
   /** Physical names of the columns from the root down, without the levels that Parquet adds for lists. */
   readonly columns: readonly string[];
@@ -14,11 +14,11 @@ export interface SegmentLeaf {
   readonly key: string;
   /** The path in Parquet's schema, with `list` and `element` after the name of each list. */
   readonly path: readonly string[];
-  /** For each of `columns`, true if it is a list. */
+  /** For each of `columns`, whether it is a list. */
   readonly lists: readonly boolean[];
-  /** For each of `columns`, the definition level of a value of it (for a list, of an element) that is not null. */
+  /** For each of `columns`, the definition level of a value (in a list, of an element) that is not null. */
   readonly definitions: readonly number[];
-  /** One of `physicalType`. */
+  /** The physical type, one of `physicalType`. */
   readonly physical: number;
   readonly isDate: boolean;
   /** The definition level of a value that is not null. */

@@ -4,8 +4,8 @@ import type { SelectionBytes } from './column.js';
 const acquired = new WeakSet<Uint8Array>();
 
 /**
- * Acquires the bytes of a selection vector, one per row, from a pool: a fresh array would have to be cleared, and collected. The
- * bytes are not cleared, so the caller writes all of them.
+ * Acquires the bytes of a selection vector, one per row, from a pool, because a fresh array would have to be cleared and collected. The bytes are
+ * not cleared: the caller writes all of them.
  */
 export function acquireBytes(rows: number): Uint8Array {
   const selected = acquire(Uint8Array, rows).subarray(0, rows);
@@ -19,7 +19,7 @@ export function releaseBytes(selected: object): void {
     release(new Uint8Array(selected.buffer));
 }
 
-/** The numbers of the selected rows, ascending, from row `from` on and at most `limit` of them. */
+/** The numbers of selected rows, ascending, from row `from` on and at most `limit`. */
 export function firstRows(
   selected: SelectionBytes,
   rows: number,

@@ -7,18 +7,18 @@ import type { FromShard, ToShard } from './protocol.js';
 export interface ShardThread {
   /** Rejects with an `AppError` if the shard failed, and with any other error if its thread exited. */
   run(message: ToShard): Promise<FromShard>;
-  /** Of the cache of the shard; over all threads that the shard has had. */
+  /** The counts of the shard's cache, over all threads that the shard has had. */
   readonly counts: CacheCounts;
   close(): Promise<void>;
 }
 
-/** What the thread of a shard starts with. */
+/** The data with which a shard's thread starts. */
 export interface ShardData {
   readonly cacheBytes: number;
   readonly counts: CacheCounts;
 }
 
-/** What happens to a shard's thread. */
+/** The events of a shard's thread. */
 export interface ShardEvents {
   /** The thread has exited, and another one, which knows no snapshot, takes its place. */
   readonly exited: () => void;

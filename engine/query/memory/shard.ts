@@ -51,7 +51,7 @@ import {
   type ShardSnapshot,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
-import { maxFiles, sendable, SegmentCache } from './segment-cache.js';
+import { maxFiles, sendableRows, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
 /**
@@ -86,7 +86,7 @@ export class Shard {
   /** Answers segment by segment, and yields after each one. */
   *select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return forgotten;
+    if (snapshot === undefined) return forgottenReason;
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
@@ -129,7 +129,7 @@ export class Shard {
           if (isUnsupported(own)) return this.#rested(own);
           ofSides.push(own);
         }
-        if (query.isListed) listed.push({ segment: segment.number, rows: sendable(found) });
+        if (query.isListed) listed.push({ segment: segment.number, rows: sendableRows(found) });
         const unranked = ranked?.add(segment.number, view, found, ofSides);
         if (unranked) return this.#rested(unranked);
         if (best === undefined) collect(rows, found, segment, query);
@@ -168,7 +168,7 @@ export class Shard {
   /** Counts the rows that satisfy each predicate. */
   *count(query: ShardCount): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return forgotten;
+    if (snapshot === undefined) return forgottenReason;
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
     const matches = matchers(query.predicates, new Set(query.predicates.filter(isTermLeaf)));
@@ -221,7 +221,7 @@ export class Shard {
     field,
   }: Pick<ShardSearch, 'snapshot' | 'field'>): IndexedSegment[] | Unsupported {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return forgotten;
+    if (snapshot === undefined) return forgottenReason;
     this.#cache.beginQuery();
     const texts: IndexedSegment[] = [];
     for (const segment of snapshot.segments) {
@@ -241,7 +241,7 @@ export class Shard {
    */
   *open({ snapshot: key, fields }: ShardFields): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return forgotten;
+    if (snapshot === undefined) return forgottenReason;
     const bytes = new Float64Array(fields.length);
     for (const segment of snapshot.segments.slice(0, maxFiles)) {
       const file = this.#cache.file(segment);
@@ -262,7 +262,7 @@ export class Shard {
    */
   *load({ snapshot: key, fields }: ShardFields): Generator<void, number | Unsupported> {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return forgotten;
+    if (snapshot === undefined) return forgottenReason;
     let loaded = 0;
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
@@ -299,30 +299,31 @@ export class Shard {
     match: Matcher,
   ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
     const cache = this.#cache.pages(snapshot, segment);
-    const { areVariantsPlaced } = segment;
-    // Where the pages of some segments say nothing, those of the others will not, either.
-    const mayGain = missed.inARow < mostMisses;
+    const { file } = cache;
+    const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = paged.names.every(cache.hasColumn);
     const hashes = isInMemory ? paged.lookedUp.map(cache.hashes) : [];
-    // To make a table takes as long as a hundred lookups: the filters tell in which segments it is needed.
+    // A hash table that is there finds the rows at once.
+    if (hashes.includes('made')) return undefined;
+    // Making a table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
-    if (isInMemory && ((!mayGain && !isFiltered) || hashes.includes('made'))) return undefined;
-    const { file } = cache;
-    const groups = isFiltered
-      ? groupsToRead(file, paged, cache.filter, areVariantsPlaced)
-      : file.groups;
+    // If the pages of some segments rule out nothing, the pages of the others will not either.
+    const mayGain = missed.inARow < mostMisses;
+    if (!isFiltered && !mayGain) return undefined;
+    const groups = isFiltered ? groupsToRead(file, paged, cache.filter, arePlaced) : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };
     if (!mayGain) return undefined;
     const view = this.#cache.view(snapshot, segment);
     // Whole columns would be looked up by tables that have to be made.
     const hashing = hashes.includes('unmade') ? nsPerRow.hashing : 0;
     const costly = { ...paged, perRow: paged.perRow + hashing };
-    const spans = isInMemory ? spansToRead(file, costly, areVariantsPlaced) : undefined;
-    const pages = isInMemory ? undefined : pagesToRead(file, paged, groups, areVariantsPlaced);
-    missed.inARow = (spans ?? pages) === undefined ? missed.inARow + 1 : 0;
-    const found =
-      (spans && matchSpans(spans, view, match)) ??
-      (pages && matchPages(pages, segment.rows, match, cache.column));
+    const found = isInMemory
+      ? unlessMissed(spansToRead(file, costly, arePlaced), missed, (spans) =>
+          matchSpans(spans, view, match),
+        )
+      : unlessMissed(pagesToRead(file, paged, groups, arePlaced), missed, (pages) =>
+          matchPages(pages, segment.rows, match, cache.column),
+        );
     if (found === undefined) return undefined;
     const { deleted } = view;
     return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
@@ -333,11 +334,11 @@ export class Shard {
     return result;
   }
 
-  /** Makes records of a page, in the order of their rows: so few of them that other work can wait. */
+  /** Makes records of a page, in row order: few enough that other work can wait. */
   *records(query: ShardRecords): Generator<void, PageRecords | Unsupported> {
     yield;
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return forgotten;
+    if (snapshot === undefined) return forgottenReason;
     if (!query.isContinued) this.#cache.beginQuery();
     return this.#records(snapshot, rowPairs(query.rows), query);
   }
@@ -348,7 +349,7 @@ export class Shard {
     { projection: key, format }: ShardLayout,
   ): PageRecords | Unsupported {
     const projection = this.#projections.get(key);
-    if (projection === undefined) return forgotten;
+    if (projection === undefined) return forgottenReason;
     const file = (wanted: number): SegmentFile => {
       const segment = snapshot.segments.find(({ number }) => number === wanted);
       if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
@@ -377,15 +378,25 @@ function indexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefined 
 }
 
 /** The caller reads this after a thread was replaced, or when many newer snapshots have come between. */
-const forgotten: Unsupported = {
+const forgottenReason: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
 /** An answer of so few rows has their records, which may not all be on the page. */
 const fewRows = 16;
 
-/** After as many segments in a row of which too many pages may match, a query no longer looks at the pages of the others. */
+/** The number of consecutive segments with too many matching pages, after which a query stops looking at pages. */
 const mostMisses = 4;
+
+/** The result of `match` for the parts to read; undefined without any, which counts as a miss. */
+function unlessMissed<P, R>(
+  parts: P | undefined,
+  missed: { inARow: number },
+  match: (parts: P) => R,
+): R | undefined {
+  missed.inARow = parts === undefined ? missed.inARow + 1 : 0;
+  return parts && match(parts);
+}
 
 /** Appends the first selected rows of a segment as pairs of segment and row, up to the size of the page. */
 function collect(

@@ -22,7 +22,7 @@ type Cancellable = Extract<
   ToShard,
   { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
-/** A message without its number. */
+/** A message without its sequence number. */
 export type ShardRequest = Cancellable extends infer R
   ? R extends Cancellable
     ? Omit<R, 'id' | 'isIdle'>
@@ -45,7 +45,7 @@ export class Shards {
   readonly #report: (message: string) => void;
   /** The number of rows that are assigned to each shard. */
   readonly #rows: number[];
-  /** By the path of a segment's file. */
+  /** The shard of each segment, by path of its file. */
   readonly #shardOf = new Map<string, number>();
   readonly #known = new RecentMap<string, KnownSnapshot>(maxSnapshots, ({ key }) =>
     this.#tellAll({ kind: 'forget', snapshot: key }),
@@ -157,7 +157,7 @@ export class Shards {
     }
   }
 
-  /** What the caches of the threads have counted; nothing before these start. */
+  /** The counts of the threads' caches; empty before the threads start. */
   get counts(): readonly CacheCounts[] {
     return this.#threads.map(({ counts }) => counts);
   }

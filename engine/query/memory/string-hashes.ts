@@ -13,7 +13,7 @@ export function stringHashes({ values, present }: MemoryColumn): StringHashes {
   const count = values.offsets.length - 1;
   const hashes = acquire(Int32Array, count);
   hashStrings(values, hashes);
-  // One or two values per bucket.
+  // There are one or two values per bucket.
   const bits = Math.max(0, 31 - Math.clz32(count));
   const mask = (1 << bits) - 1;
   const ends = new Uint32Array((1 << bits) + 1);
@@ -86,7 +86,7 @@ function hashStrings({ bytes, offsets }: Utf8Strings, hashes: Int32Array): void 
 
 const highBits = 0x80808080;
 
-/** Lower case of four ASCII characters: sets bit 5 of those from A to Z. */
+/** The lower case of four ASCII characters: sets bit 5 of characters from A to Z. */
 function lowerWord(word: number): number {
   const atLeastA = (word + 0x3f3f3f3f) | 0;
   const aboveZ = (word + 0x25252525) | 0;

@@ -100,7 +100,7 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
-  /** Where the row ids ascend, the rest of the segment is left out once one is too great. */
+  /** Where row ids ascend, a segment is abandoned at the first row id that is too great. */
   #addInOrder(
     rows: number,
     get: (row: number) => SortValue,
@@ -129,7 +129,7 @@ export class TopRows {
     const { numbers } = isDictionary ? values.entries : values;
     const indices = isDictionary ? values.indices : undefined;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    // With a single key, a row with an equal key sorts after the rows that were stored before it.
+    // With a single key, a row with an equal key sorts after the rows stored before it.
     const isLast = this.#ordering.length === 1;
     const before = this.#worst;
     // Many segments have no number that sorts before those of the rows that are kept.

@@ -9,7 +9,7 @@ export interface ValueSink {
   dictionary(page: DecompressedPage): boolean;
   /** Decodes the `count` values after the levels of a page to index `to` and on. */
   read(page: DecompressedPage, count: number, to: number): void;
-  /** Moves the `count` values at index `from` to those of the next `slots` indices whose `present` is 1. */
+  /** Moves the `count` values from index `from` to those of the next `slots` indices at which `present` is 1. */
   spread(from: number, count: number, slots: number, present: Uint8Array): void;
   /** Returns all values and their size in memory, in bytes. */
   finish(): { readonly values: ColumnValues; readonly bytes: number };

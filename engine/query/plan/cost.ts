@@ -25,7 +25,7 @@ const statementMs = 4;
 /** Decoding a Parquet column, nanoseconds per record. */
 const decodeNs = 5;
 
-/** The estimate for columns in memory over so many records. */
+/** The estimated cost of columns in memory over this many records. */
 export function memoryCost(
   { predicate, ordering, limit, facets }: RowSelection,
   rows: number,
@@ -36,10 +36,10 @@ export function memoryCost(
   return { ms: (once + (perRow + orderNs + facetsNs) * rows) / 1e6 };
 }
 
-/** The estimate for SQL over so many records. */
+/** The estimated cost of SQL over this many records. */
 export function sqlCost(found: RowSelection, rows: number): StepCost {
-  const decoded = columnsOf(found) * decodeNs;
-  return { ms: statementMs + 3 * memoryCost(found, rows).ms + (decoded * rows) / 1e6 };
+  const decodedColumns = columnsOf(found) * decodeNs;
+  return { ms: statementMs + 3 * memoryCost(found, rows).ms + (decodedColumns * rows) / 1e6 };
 }
 
 function costOf(facet: Facet): number {

@@ -30,7 +30,7 @@ export interface RecordChanges {
   readonly added: RowSequence;
 }
 
-const known = new WeakMap<VersionDifference, RecordChanges>();
+const cachedChanges = new WeakMap<VersionDifference, RecordChanges>();
 
 /**
  * Finds out which of the rows in which two versions differ are two states of one record. Their `_id`s are read only if there are both removed
@@ -42,23 +42,23 @@ export async function recordChanges(
   options: RunOptions,
 ): Promise<RecordChanges> {
   const { from, to, difference } = versions;
-  const found = known.get(difference);
+  const found = cachedChanges.get(difference);
   if (found !== undefined) return found;
-  const removed = RowSequence.of(from, difference.removed);
+  const removedRows = RowSequence.of(from, difference.removed);
   const added = RowSequence.of(to, difference.added);
   const partners =
-    removed.length > 0 && added.length > 0
-      ? await partnersOf(engine, [from, removed], [to, added], options)
+    removedRows.length > 0 && added.length > 0
+      ? await partnersOf(engine, [from, removedRows], [to, added], options)
       : new Int32Array(0);
   const before = partners.filter((index) => index >= 0);
   const after = partners.map((_, index) => index).filter((index) => partners[index]! >= 0);
   const changes: RecordChanges = {
-    removed: removed.without(before.toSorted()),
-    before: removed.picked(before),
+    removed: removedRows.without(before.toSorted()),
+    before: removedRows.picked(before),
     after: added.picked(after),
     added: added.without(after),
   };
-  known.set(difference, changes);
+  cachedChanges.set(difference, changes);
   return changes;
 }
 
@@ -75,37 +75,39 @@ export async function* differencePage(
   options: RunOptions,
 ): AsyncGenerator<string> {
   const read = (snapshot: Snapshot, rows: readonly RowRef[]): AsyncIterable<readonly string[]> => {
-    if (rows.length === 0) return nothing();
+    if (rows.length === 0) return noLines();
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
     return readPieces(engine, snapshot, rows, { projection, format: { kind: 'texts' } }, options);
   };
   let separator = '';
-  const joined = (members: readonly string[]): string => {
+  const joinMembers = (members: readonly string[]): string => {
     const text = separator + members.join(',');
     separator = ',';
     return text;
   };
   let [first, end] = [offset, offset + limit];
   for await (const piece of read(from, removed.slice(first, end)))
-    yield joined(piece.map((record) => changeJson('removed', record)));
+    yield joinMembers(piece.map((record) => changeJson('removed', record)));
   [first, end] = [Math.max(0, first - removed.length), Math.max(0, end - removed.length)];
-  const earlier = read(from, before.slice(first, end))[Symbol.asyncIterator]();
+  const earlierTexts = read(from, before.slice(first, end))[Symbol.asyncIterator]();
   try {
     for await (const piece of read(to, after.slice(first, end))) {
-      // Both sides have pieces of the same numbers of records.
-      const { value: befores } = (await earlier.next()) as { readonly value: readonly string[] };
-      yield joined(piece.map((record, i) => changeJson('changed', record, befores[i])));
+      // The pieces of both sides have the same numbers of records.
+      const { value: befores } = (await earlierTexts.next()) as {
+        readonly value: readonly string[];
+      };
+      yield joinMembers(piece.map((record, i) => changeJson('changed', record, befores[i])));
     }
   } finally {
-    await earlier.return?.();
+    await earlierTexts.return?.();
   }
   [first, end] = [Math.max(0, first - after.length), Math.max(0, end - after.length)];
   for await (const piece of read(to, added.slice(first, end)))
-    yield joined(piece.map((record) => changeJson('added', record)));
+    yield joinMembers(piece.map((record) => changeJson('added', record)));
 }
 
-async function* nothing(): AsyncGenerator<readonly string[]> {
-  // No piece.
+async function* noLines(): AsyncGenerator<readonly string[]> {
+  // This side has no piece.
 }
 
 function changeJson(
@@ -120,8 +122,8 @@ function changeJson(
 type Side = readonly [Snapshot, RowSequence];
 
 /**
- * For each row added, the index of the removed one with the same `_id` and another `_commit`; -1 if there is none. The `_id`s of the
- * shorter side are held in memory.
+ * For each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. The `_id`s of the shorter side
+ * are held in memory.
  */
 async function partnersOf(
   engine: QueryEngine,
@@ -141,11 +143,11 @@ async function partnersOf(
   let index = -1;
   for await (const [id, commit] of idsOf(engine, read, options)) {
     index++;
-    const other = indexes.get(id);
-    if (other === undefined || commits[other] === commit) continue;
+    const otherIndex = indexes.get(id);
+    if (otherIndex === undefined || commits[otherIndex] === commit) continue;
     indexes.delete(id);
-    if (holdsAdded) partners[other] = index;
-    else partners[index] = other;
+    if (holdsAdded) partners[otherIndex] = index;
+    else partners[index] = otherIndex;
   }
   return partners;
 }
@@ -162,8 +164,8 @@ async function* idsOf(
   const projection = reservedColumns.map((column) => ({ column, isStored: true }));
   const layout = { projection, format: lineFormat('\t') };
   for (let first = 0; first < rows.length; first += listedRows) {
-    const some = rows.slice(first, first + listedRows);
-    for await (const piece of readPieces(engine, snapshot, some, layout, options))
+    const someRows = rows.slice(first, first + listedRows);
+    for await (const piece of readPieces(engine, snapshot, someRows, layout, options))
       for (const line of linesOf(piece)) {
         const tab = line.lastIndexOf('\t');
         yield [line.slice(0, tab), line.slice(tab + 1)];
@@ -179,19 +181,24 @@ async function* idsOf(
 export function changedFields(before: string, after: string): readonly string[] {
   const [earlier, later] = [parseJson(before) as FieldValues, parseJson(after) as FieldValues];
   const names: string[] = [];
-  compare({ ...earlier, _commit: null }, { ...later, _commit: null }, '', names);
+  compareFields({ ...earlier, _commit: null }, { ...later, _commit: null }, '', names);
   return names;
 }
 
 type FieldValues = Readonly<Record<string, unknown>>;
 
-function compare(before: FieldValues, after: FieldValues, above: string, names: string[]): void {
+function compareFields(
+  before: FieldValues,
+  after: FieldValues,
+  above: string,
+  names: string[],
+): void {
   for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
-    const [a, b] = [member(before, name), member(after, name)];
+    const [a, b] = [memberOf(before, name), memberOf(after, name)];
     if (isSame(a, b)) continue;
     const isInside = isObject(a ?? b) && isObject(b ?? a);
     if (isInside)
-      compare((a ?? {}) as FieldValues, (b ?? {}) as FieldValues, `${above}${name}.`, names);
+      compareFields((a ?? {}) as FieldValues, (b ?? {}) as FieldValues, `${above}${name}.`, names);
     else names.push(above + name);
   }
 }
@@ -201,7 +208,7 @@ function isSame(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((one, i) => isSame(one, b[i]));
   if (isObject(a) && isObject(b)) {
     const names = [...Object.keys(a), ...Object.keys(b)];
-    return names.every((name) => isSame(member(a, name), member(b, name)));
+    return names.every((name) => isSame(memberOf(a, name), memberOf(b, name)));
   }
   return (a ?? null) === (b ?? null);
 }
@@ -210,6 +217,6 @@ function isObject(value: unknown): value is FieldValues {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function member(of: FieldValues, name: string): unknown {
+function memberOf(of: FieldValues, name: string): unknown {
   return Object.hasOwn(of, name) ? of[name] : null;
 }

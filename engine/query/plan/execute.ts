@@ -5,29 +5,36 @@ import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
-import { weighed } from '../text/weigh.js';
+import { weighPredicate } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
-import type { RowRef, Selected } from './executor.js';
+import type { RowRef, SelectedRows } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
-import { isRanked, plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
+import {
+  isRanked,
+  planQuery,
+  refusalKey,
+  type Available,
+  type Plan,
+  type PlanRequest,
+} from './plan.js';
 import type { Steps } from './steps.js';
 
 /** The outcome of a plan. */
-export interface Executed extends Selected {
+export interface ExecutedPlan extends SelectedRows {
   /** The plan that was carried out in the end; its reasons name what was refused before. */
   readonly plan: Plan;
 }
 
 /** The state that the steps of a plan share. */
-interface State {
+interface StepState {
   /** False if the statistics of the log rule out every record. */
   readonly mayMatch: boolean;
   scores: readonly ScoreTerm[];
   /** The scores have their weights, or need none, and columns in memory rank by them. */
   isRankedInMemory?: boolean;
-  selected?: Selected;
+  selected?: SelectedRows;
   facets?: readonly string[];
 }
 
@@ -36,7 +43,7 @@ interface Execution {
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;
   readonly options: RunOptions;
-  /** As in `Selection`. */
+  /** The layout of the page, as in `Selection`. */
   readonly layout?: PageLayout | undefined;
 }
 
@@ -44,27 +51,27 @@ interface Execution {
  * Plans a query and carries out all steps but `read`. When an executor finds out from the data that it cannot carry out a step, the
  * query is planned again without it.
  */
-export async function execute(
+export async function executePlan(
   execution: Execution,
   refused: ReadonlyMap<string, string>,
   steps: Steps,
-): Promise<Executed> {
+): Promise<ExecutedPlan> {
   const { engine, snapshot, request } = execution;
   const available: Available = {
     memory: engine.memory !== undefined,
-    // Few plans depend on it.
+    // Computed on demand, because few plans depend on it.
     get rowNumbers() {
       return engine.sql.hasRowNumbers(snapshot);
     },
     refused,
   };
-  const planned = plan(request, snapshot, available);
+  const planned = planQuery(request, snapshot, available);
   engine.trace?.(planned, snapshot, request.predicate);
   for (const { executor, step, columns } of planned.steps)
     if (['memory', 'index'].includes(executor) && step !== 'read')
       engine.hot?.note(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
-  const state: State = { scores: request.scores, mayMatch: planned.rows > 0 };
+  const state: StepState = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {
     if (step.step === 'read') continue;
     const key = refusalKey(step);
@@ -72,15 +79,15 @@ export async function execute(
     if (run === undefined) throw new AppError('internal', `no executor for the step ${key}`);
     const answer = await steps.time(step.step, () => run({ ...execution, options }, state));
     if (answer === undefined) continue;
-    return execute(execution, new Map([...refused, [key, answer.unsupported]]), steps);
+    return executePlan(execution, new Map([...refused, [key, answer.unsupported]]), steps);
   }
   if (state.selected === undefined) throw new AppError('internal', 'a plan without a select step');
   return { ...state.selected, facets: state.facets ?? state.selected.facets, plan: planned };
 }
 
-type Runner = (execution: Execution, state: State) => Promise<Unsupported | undefined>;
+type Runner = (execution: Execution, state: StepState) => Promise<Unsupported | undefined>;
 
-/** One entry per step and executor. */
+/** The function that carries out each step with each executor. */
 const runners: Readonly<Record<string, Runner>> = {
   'select log': async ({ snapshot, request }, state) => {
     const { facets, offset, limit, cursor } = request;
@@ -93,15 +100,15 @@ const runners: Readonly<Record<string, Runner>> = {
   'select memory': async ({ engine, snapshot, request, options, layout }, state) => {
     const scores = state.isRankedInMemory ? state.scores : [];
     const selection = { ...request, scores, ...(layout && { layout }) };
-    return selected(state, await engine.memory!.select(snapshot, selection, options));
+    return keepSelected(state, await engine.memory!.select(snapshot, selection, options));
   },
   'select sql': async ({ engine, snapshot, request, options }, state) => {
     const scores = isRanked(request, snapshot.isInterleaved) ? state.scores : [];
     const selection = { ...request, scores };
-    return selected(state, await engine.sql.select(snapshot, selection, options));
+    return keepSelected(state, await engine.sql.select(snapshot, selection, options));
   },
   'select index': async ({ engine, snapshot, request, options }, state) =>
-    selected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
+    keepSelected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
   'weigh memory': async ({ engine, snapshot, request, options }, state) => {
     const { scores } = request;
     const weights = await weightsByColumns(
@@ -115,8 +122,8 @@ const runners: Readonly<Record<string, Runner>> = {
     state.isRankedInMemory = true;
     return undefined;
   },
-  'weigh index': weigh,
-  'weigh sql': weigh,
+  'weigh index': weighScores,
+  'weigh sql': weighScores,
   'facets memory': async ({ engine, snapshot, request, options }, state) => {
     const { cursor: _, ...rest } = request;
     const selection = { ...rest, scores: [], ordering: [], offset: 0, limit: 0 };
@@ -134,18 +141,21 @@ const runners: Readonly<Record<string, Runner>> = {
   },
 };
 
-function selected(state: State, answer: Selected | Unsupported): Unsupported | undefined {
+function keepSelected(
+  state: StepState,
+  answer: SelectedRows | Unsupported,
+): Unsupported | undefined {
   if (isUnsupported(answer)) return answer;
   state.selected = answer;
   return undefined;
 }
 
-async function weigh(
+async function weighScores(
   { engine, snapshot, request, options }: Execution,
-  state: State,
+  state: StepState,
 ): Promise<undefined> {
   const session = await engine.sql.session(snapshot, request.predicate, options);
-  state.scores = await weighed(session, snapshot, request.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
+  state.scores = await weighPredicate(session, snapshot, request.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
   return undefined;
 }
 

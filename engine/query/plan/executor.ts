@@ -13,12 +13,12 @@ export type Selection = Pick<
   QueryRequest,
   'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
 > & {
-  /** How the page is read, if an executor may give its records along with the rows. */
+  /** The layout of the page, if an executor may return records along with rows. */
   readonly layout?: PageLayout;
 };
 
-/** How many records match, and which of them form the page. */
-export interface Selected {
+/** The number of matching records, and the rows of the page. */
+export interface SelectedRows {
   readonly total: number;
   readonly rows: readonly RowRef[];
   /** One JSON text per facet, in the order of the request; null if no facets were requested. */
@@ -27,18 +27,18 @@ export interface Selected {
   readonly position?: Position | undefined;
   /** The records of the page in the layout of the selection; absent unless the executor has given them along. */
   readonly records?: PageRecords | undefined;
-  /** How the segments were read; absent if the executor does not tell. */
+  /** How the segments were read; absent if the executor does not report it. */
   readonly access?: SegmentAccess | undefined;
 }
 
-/** The number of segments in which Bloom filters ruled out every record, of those evaluated on single pages or their rows, and of those on whole columns. */
+/** The number of segments that Bloom filters ruled out, that were evaluated on single pages, and that were evaluated on whole columns. */
 export interface SegmentAccess {
   readonly filters: number;
   readonly pages: number;
   readonly columns: number;
 }
 
-/** Rows of one segment: all of them, their numbers ascending, or one bit per row (engine/text/bitmap.ts). */
+/** Rows of a segment: all, ascending numbers, or one bit per row (engine/text/bitmap.ts). */
 export type RowSet = 'all' | Int32Array | Uint8Array;
 
 /** The matching rows of one segment. */
@@ -60,7 +60,7 @@ export interface Executor {
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
-  ): Promise<Selected | Unsupported>;
+  ): Promise<SelectedRows | Unsupported>;
   /** The rows of the page in batches, for pages of any size; `facets` and `cursor` are ignored. */
   find(
     snapshot: Snapshot,

@@ -1,18 +1,18 @@
 import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
-import { weighed } from '../text/weigh.js';
+import { weighPredicate } from '../text/weigh.js';
 import { ranksAlike } from '../text/relevance.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
-import { execute } from './execute.js';
+import { executePlan } from './execute.js';
 import type { RowBatch } from './executor.js';
 import type { RunOptions } from './limits.js';
-import { plan, refusalKey, type Plan, type PlanRequest } from './plan.js';
+import { planQuery, refusalKey, type Plan, type PlanRequest } from './plan.js';
 import { inRowIdOrder } from './row-id-order.js';
 import { Steps } from './steps.js';
 
-/** True if the plan needs an executor; otherwise the log alone tells the rows, and `findRows` takes no engine. */
+/** True if the plan needs an executor; otherwise the log determines the rows, and `findRows` takes no engine. */
 export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
   const scope = isOrderedByRowIds(snapshot, request) ? segmentBySegment(snapshot) : snapshot;
   return planOf(undefined, scope, planRequest(request), new Map()).steps[0]?.executor !== 'log';
@@ -31,8 +31,8 @@ function segmentBySegment(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * Finds the rows of a query of any size by its plan, in batches, in the order of the answer. Facets and cursors are ignored; offset and
- * limit apply. Errors are those of the executors.
+ * Finds the rows of a query of any size by its plan, in batches, in the order of the answer. Facets and cursors are ignored; offset and limit
+ * apply. Throws the errors of the executors.
  */
 export async function* findRows(
   engine: QueryEngine | undefined,
@@ -47,30 +47,30 @@ export async function* findRows(
     const found = findRows(engine, segmentBySegment(snapshot), all, options, refused);
     return yield* inRowIdOrder(snapshot, found, offset, limit);
   }
-  const asked = planRequest(request);
-  const planned = planOf(engine, snapshot, asked, refused);
-  engine?.trace?.(planned, snapshot, asked.predicate);
+  const askedPlan = planRequest(request);
+  const planned = planOf(engine, snapshot, askedPlan, refused);
+  engine?.trace?.(planned, snapshot, askedPlan.predicate);
   const [first] = planned.steps;
   if (engine === undefined || first!.executor === 'log') {
-    if (planned.rows > 0) yield* everyRow(snapshot, asked);
+    if (planned.rows > 0) yield* everyRow(snapshot, askedPlan);
     return;
   }
-  const running = { ...options, isHeavy: planned.isHeavy };
+  const runningOptions = { ...options, isHeavy: planned.isHeavy };
   if (first!.step === 'weigh' && first!.executor !== 'memory') {
-    const session = await engine.sql.session(snapshot, asked.predicate, running);
-    const scores = await weighed(session, snapshot, asked.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
-    yield* await engine.sql.find(snapshot, { ...asked, scores }, running);
+    const session = await engine.sql.session(snapshot, askedPlan.predicate, runningOptions);
+    const scores = await weighPredicate(session, snapshot, askedPlan.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
+    yield* await engine.sql.find(snapshot, { ...askedPlan, scores }, runningOptions);
   } else if (first!.executor === 'memory' && first!.step === 'select') {
-    const found = await engine.memory!.find(snapshot, asked, running);
+    const found = await engine.memory!.find(snapshot, askedPlan, runningOptions);
     if (isUnsupported(found)) {
-      const more = new Map([...refused, [refusalKey(first!), found.unsupported]]);
-      yield* findRows(engine, snapshot, request, options, more);
+      const moreRefusals = new Map([...refused, [refusalKey(first!), found.unsupported]]);
+      yield* findRows(engine, snapshot, request, options, moreRefusals);
     } else yield* found;
   } else if (first!.executor === 'index' || first!.step === 'weigh') {
-    const execution = { engine, snapshot, request: asked, options };
-    yield { refs: (await execute(execution, refused, new Steps())).rows };
+    const execution = { engine, snapshot, request: askedPlan, options };
+    yield { refs: (await executePlan(execution, refused, new Steps())).rows };
   } else {
-    yield* await engine.sql.find(snapshot, { ...asked, scores: [] }, running);
+    yield* await engine.sql.find(snapshot, { ...askedPlan, scores: [] }, runningOptions);
   }
 }
 
@@ -85,7 +85,7 @@ function planOf(
   request: PlanRequest,
   refused: ReadonlyMap<string, string>,
 ): Plan {
-  return plan(request, snapshot, {
+  return planQuery(request, snapshot, {
     memory: engine?.memory !== undefined,
     rowNumbers: engine?.sql.hasRowNumbers(snapshot) ?? true,
     refused,

@@ -34,12 +34,12 @@ export interface PlanStep {
   readonly reason: string;
 }
 
-/** How a query is answered: plain data. The steps are carried out one after the other. */
+/** How a query is answered, as plain data. The steps are carried out in order. */
 export interface Plan {
   readonly steps: readonly PlanStep[];
   /** Number of segments that can hold a match, by the statistics of the log. */
   readonly segments: number;
-  /** Number of records in these segments. */
+  /** The number of records in these segments. */
   readonly rows: number;
   /** True if the plan may keep a processor busy for seconds; such queries queue behind each other. */
   readonly isHeavy: boolean;
@@ -47,7 +47,7 @@ export interface Plan {
 
 /** The inputs of the planner other than the request and the snapshot. */
 export interface Available {
-  /** There is an executor with columns in memory. */
+  /** Whether there is an executor with columns in memory. */
   readonly memory: boolean;
   /** The SQL dialect tells the rows of this snapshot by number. */
   readonly rowNumbers: boolean;
@@ -80,13 +80,13 @@ export const deepestRanked = 200_000;
  * Plans a query. Pure: the same arguments give the same plan. Nothing is read but the schema and the statistics of the snapshot;
  * what only the stored data tell is found out by carrying out a step, which is then refused (`Available.refused`).
  */
-export function plan(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
-  const touched = touchedSegments(snapshot, request.predicate);
-  const rows = touched.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
+export function planQuery(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
+  const touchedCount = touchedSegments(snapshot, request.predicate);
+  const rows = touchedCount.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);
   const found = planner.find();
   const steps = request.limit > 0 && rows > 0 ? [...found, planner.read()] : found;
-  return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
+  return { steps, segments: touchedCount.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
 /**
@@ -105,7 +105,7 @@ class QueryPlanner {
   readonly #request: PlanRequest;
   readonly #columns: Columns;
   readonly #available: Available;
-  /** In the segments that can hold a match. */
+  /** The number of records in the segments that may match. */
   readonly #rows: number;
   readonly #allRows: number;
   /** The text index, which includes deleted rows, tells the rarity of terms and the matches, but not the totals. */
@@ -166,9 +166,10 @@ class QueryPlanner {
 
   #select(): PlanStep {
     const columns = this.#foundColumns();
-    const unsupported = this.#memoryRefusal();
+    const memoryUnsupported = this.#memoryRefusal();
     const bySql = sqlCost(this.#request, this.#rows);
-    if (unsupported !== undefined) return this.#step('select', 'sql', columns, bySql, unsupported);
+    if (memoryUnsupported !== undefined)
+      return this.#step('select', 'sql', columns, bySql, memoryUnsupported);
     const inMemory = memoryCost(this.#request, this.#rows);
     return inMemory.ms <= bySql.ms
       ? this.#step(
@@ -176,14 +177,14 @@ class QueryPlanner {
           'memory',
           columns,
           inMemory,
-          `cheaper than SQL (${rounded(bySql.ms)} ms)`,
+          `cheaper than SQL (${roundedMs(bySql.ms)} ms)`,
         )
       : this.#step(
           'select',
           'sql',
           columns,
           bySql,
-          `cheaper than memory (${rounded(inMemory.ms)} ms)`,
+          `cheaper than memory (${roundedMs(inMemory.ms)} ms)`,
         );
   }
 
@@ -195,8 +196,8 @@ class QueryPlanner {
   #memoryRefusal(): string | undefined {
     const { predicate, facets, cursor, offset, limit } = this.#request;
     if (!this.#available.memory) return noMemory;
-    const refused = this.#refusal('select', 'memory');
-    if (refused !== undefined) return refused;
+    const refusedSelect = this.#refusal('select', 'memory');
+    if (refusedSelect !== undefined) return refusedSelect;
     if (cursor && this.#request.ordering.length > 0)
       return 'the positions of a sorted cursor hold sort keys';
     if (cursor && !this.#available.rowNumbers) return 'the positions of the cursor hold ids';
@@ -251,12 +252,12 @@ class QueryPlanner {
     const { facets, predicate } = this.#request;
     const columns = sortedNames([...fieldsRead(predicate), ...facets!.flatMap(facetFields)]);
     const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
-    const refused = this.#available.memory
+    const refusedFacets = this.#available.memory
       ? (this.#refusal('facets', 'memory') ?? memoryRefusal(predicate, facets, this.#columns))
       : noMemory;
-    return refused === undefined
+    return refusedFacets === undefined
       ? this.#step('facets', 'memory', columns, memoryCost(request, this.#rows), 'columns count')
-      : this.#step('facets', 'sql', columns, sqlCost(request, this.#rows), refused);
+      : this.#step('facets', 'sql', columns, sqlCost(request, this.#rows), refusedFacets);
   }
 
   #refusal(step: StepKind, executor: StepExecutor): string | undefined {
@@ -292,7 +293,7 @@ class QueryPlanner {
     reason: string,
   ): PlanStep {
     const ms = typeof cost === 'number' ? cost : cost.ms;
-    return { step, executor, columns, cost: rounded(ms), reason };
+    return { step, executor, columns, cost: roundedMs(ms), reason };
   }
 }
 
@@ -310,7 +311,7 @@ const noMemory = 'there is no executor with columns in memory';
 const readMs = 0.02;
 /** Ranking by the text index, per record of the segments. */
 const indexedNs = 2;
-/** Below this many records, every plan is fast. */
+/** The number of records below which every plan is fast. */
 const smallTable = 500_000;
 /** A plan that is estimated to take longer queues with other heavy work. */
 const heavyMs = 150;
@@ -327,6 +328,6 @@ function sortedNames(fields: readonly FieldRef[]): readonly string[] {
   return [...new Set(fields.map(({ name }) => name))].sort();
 }
 
-function rounded(ms: number): number {
+function roundedMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

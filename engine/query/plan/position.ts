@@ -1,6 +1,6 @@
 import type { Scalar } from '../predicate/predicate.js';
 
-/** A position in the order of an answer: directly after the record with these sort keys in this row. */
+/** A position in the order of an answer: directly after the record in this row, with these sort keys. */
 export interface Position {
   /** The values of the sort keys; null where the record has none. */
   readonly keys: readonly (Scalar | null)[];
@@ -12,7 +12,7 @@ export interface Position {
 
 /** How far a client has read with a cursor: the state that one page hands to the next. */
 export interface CursorProgress {
-  /** Null for the first page. */
+  /** The position; null for the first page. */
   readonly after: Position | null;
   /** Number of matching records, counted with the first page; null before that. */
   readonly total: number | null;

@@ -1,7 +1,7 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import type { CountRecords } from '../explain/counts.js';
-import { explanation, type ExplainScope } from '../explain/explain.js';
+import { explanationJson, type ExplainScope } from '../explain/explain.js';
 import type { SqlSession } from '../sql/sql-executor.js';
 import { all, node, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
@@ -14,11 +14,17 @@ import {
   type QueryOptions,
   type TextPage,
 } from '../results/answer.js';
-import { enclosed, jsonArray, lineFormat, linesOf, pageFormats } from '../results/encoded-page.js';
+import {
+  encloseRecords,
+  jsonArray,
+  lineFormat,
+  linesOf,
+  pageFormats,
+} from '../results/encoded-page.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
-import { execute, type Executed } from './execute.js';
+import { executePlan, type ExecutedPlan } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
 import { pieceRecords, readPieces } from './records.js';
@@ -28,14 +34,14 @@ import { Steps } from './steps.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
-/** The fields of records. */
+/** The fields of the returned records. */
 type RecordSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
 
 /** The records that a query has found. */
 export interface FoundRecords {
   readonly total: number;
   texts(some?: RecordSelection): AsyncIterable<readonly string[]>;
-  /** The same as lines of JSON. */
+  /** The records as lines of JSON. */
   lines(some?: RecordSelection): AsyncIterable<RecordBytes>;
 }
 
@@ -56,15 +62,15 @@ export async function runQuery(
   request: QueryRequest,
   options: QueryOptions = {},
 ): Promise<QueryAnswer> {
-  const started = performance.now();
+  const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
-  const found = await executed(query, steps, texts);
+  const found = await executedPlan(query, steps, texts);
   const results = await steps.time('read', () => arrayOf(query, found));
-  return answerOf(query, found, results, started, await explained(query, found, steps));
+  return answerOf(query, found, results, startedAt, await explainQuery(query, found, steps));
 }
 
-/** The same; the records of a page of many are made as they are taken, those of the first piece before. */
+/** As `runQuery`, but the records of a large page are produced while they are taken; those of the first piece are ready. */
 export async function streamQuery(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -74,14 +80,14 @@ export async function streamQuery(
 ): Promise<QueryAnswer<string | AsyncIterable<Uint8Array>>> {
   if (request.limit <= pieceRecords || request.explain !== undefined)
     return runQuery(engine, snapshot, fields, request, options);
-  const started = performance.now();
+  const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps(), texts);
+  const found = await executedPlan(query, new Steps(), texts);
   const results =
     found.rows.length <= pieceRecords
       ? await arrayOf(query, found)
       : jsonArray(await begunPieces(query, found, { kind: 'json', end: ',' }), found.rows.length);
-  return answerOf(query, found, results, started);
+  return answerOf(query, found, results, startedAt);
 }
 
 /**
@@ -96,7 +102,7 @@ export async function streamTexts(
   options: QueryOptions = {},
 ): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
-  const { records: _, ...found } = await executed(query, new Steps());
+  const { records: _, ...found } = await executedPlan(query, new Steps());
   const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
   return {
     total: found.total,
@@ -107,7 +113,7 @@ export async function streamTexts(
 
 function answerOf<R>(
   { request }: QueryArguments,
-  { total, rows, facets, position }: Executed,
+  { total, rows, facets, position }: ExecutedPlan,
   results: R,
   started: number,
   explain?: string,
@@ -134,30 +140,32 @@ export async function runFacets(
   facets: readonly Facet[],
   options: QueryOptions = {},
 ): Promise<{ readonly facets: readonly string[]; readonly took: number }> {
-  const started = performance.now();
-  const request = { ...everything, limit: 0, facets };
-  const found = await executed({ engine, snapshot, fields: [], request, options }, new Steps());
-  return { facets: found.facets!, took: Math.round(performance.now() - started) };
+  const startedAt = performance.now();
+  const request = { ...everyRecord, limit: 0, facets };
+  const found = await executedPlan({ engine, snapshot, fields: [], request, options }, new Steps());
+  return { facets: found.facets!, took: Math.round(performance.now() - startedAt) };
 }
 
 /** The records with these `_id`s as a JSON array, in the order of the ids; unknown ids are left out. */
-export async function lookup(
+export async function lookupRecords(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],
   ids: readonly string[],
   options: QueryOptions = {},
 ): Promise<string> {
-  const wanted = [...new Set(ids)];
+  const wantedIds = [...new Set(ids)];
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;
   const predicate =
-    wanted.length === 0 ? none : node({ kind: 'in', field, values: wanted, ignoreCase: false });
-  const request = { ...everything, predicate, limit: Math.max(wanted.length, 1) };
+    wantedIds.length === 0
+      ? none
+      : node({ kind: 'in', field, values: wantedIds, ignoreCase: false });
+  const request = { ...everyRecord, predicate, limit: Math.max(wantedIds.length, 1) };
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps(), texts);
+  const found = await executedPlan(query, new Steps(), texts);
   // `_id` is the first key of every record.
   const records = new Map((await textsOf(query, found)).map((text) => [idOf(text), text]));
-  return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
+  return `[${wantedIds.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
 /** The records at these rows as a JSON array, in the order of the rows, with the fields that the request selects. */
@@ -172,7 +180,7 @@ export function recordsAt(
   return arrayOf({ engine, snapshot, fields, request, options }, { rows });
 }
 
-const everything: Omit<QueryRequest, 'limit'> = {
+const everyRecord: Omit<QueryRequest, 'limit'> = {
   predicate: all,
   scores: [],
   fields: null,
@@ -183,11 +191,15 @@ const everything: Omit<QueryRequest, 'limit'> = {
 };
 
 /** Carries out the plan; an executor may give the records of a page of one piece along with the rows, in this format. */
-function executed(query: QueryArguments, steps: Steps, format?: PageFormat): Promise<Executed> {
+function executedPlan(
+  query: QueryArguments,
+  steps: Steps,
+  format?: PageFormat,
+): Promise<ExecutedPlan> {
   const { engine, snapshot, fields, request } = query;
   const projected = request.limit === 0 ? undefined : project(snapshot.columns, fields, request);
   const returned = projected?.map(({ column }) => column.name) ?? [];
-  const asked: PlanRequest = {
+  const askedPlan: PlanRequest = {
     ...request,
     returned,
     isExplained: request.explain !== undefined,
@@ -196,16 +208,16 @@ function executed(query: QueryArguments, steps: Steps, format?: PageFormat): Pro
     format && projected && request.limit <= pieceRecords
       ? { projection: projected, format }
       : undefined;
-  const execution = { engine, snapshot, request: asked, options: runOptions(query), layout };
-  return execute(execution, new Map(), steps);
+  const execution = { engine, snapshot, request: askedPlan, options: runOptions(query), layout };
+  return executePlan(execution, new Map(), steps);
 }
 
 const texts = { kind: 'texts' } as const;
 
-/** The records of the page in this format, in pieces; it is the format that `executed` was given. */
+/** The records of the page in this format, in pieces; it is the format that `executedPlan` was given. */
 async function* piecesOf<F extends PageFormat>(
   query: QueryArguments,
-  { rows, records }: Pick<Executed, 'rows' | 'records'>,
+  { rows, records }: Pick<ExecutedPlan, 'rows' | 'records'>,
   format: F,
 ): AsyncGenerator<PageRecords<F>> {
   const { engine, snapshot, fields, request } = query;
@@ -215,10 +227,10 @@ async function* piecesOf<F extends PageFormat>(
   yield* readPieces<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
 }
 
-/** The same; the first piece has been made, so that its errors are thrown here. */
+/** The pieces of a page; the first is made before this resolves, so that its errors are thrown here. */
 async function begunPieces<F extends PageFormat>(
   query: QueryArguments,
-  found: Executed,
+  found: ExecutedPlan,
   format: F,
 ): Promise<AsyncGenerator<PageRecords<F>>> {
   const pieces = piecesOf(query, found, format);
@@ -235,30 +247,30 @@ async function begunPieces<F extends PageFormat>(
 
 async function textsOf(
   query: QueryArguments,
-  found: Pick<Executed, 'rows'>,
+  found: Pick<ExecutedPlan, 'rows'>,
 ): Promise<readonly string[]> {
   const all: string[] = [];
   for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
   return all;
 }
 
-async function arrayOf(query: QueryArguments, found: Pick<Executed, 'rows'>): Promise<string> {
+async function arrayOf(query: QueryArguments, found: Pick<ExecutedPlan, 'rows'>): Promise<string> {
   return `[${(await textsOf(query, found)).join(',')}]`;
 }
 
-async function explained(
+async function explainQuery(
   query: QueryArguments,
-  { total, plan, access }: Executed,
+  { total, plan, access }: ExecutedPlan,
   steps: Steps,
 ): Promise<string | undefined> {
   const { engine, snapshot, request } = query;
   const { explain, predicate } = request;
   if (!explain) return undefined;
   const options = { ...runOptions(query), isHeavy: plan.isHeavy };
-  let opened: Promise<SqlSession> | undefined;
-  // Before the first statement, all files are compared with their checksums: what is answered without one does not wait for that.
+  let openedSession: Promise<SqlSession> | undefined;
+  // Before the first statement, all files are compared with their checksums; an answer without SQL does not wait for that.
   const session = (): Promise<SqlSession> =>
-    (opened ??= engine.sql.session(snapshot, predicate, options));
+    (openedSession ??= engine.sql.session(snapshot, predicate, options));
   const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
   const count: CountRecords | undefined = isInMemory
     ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
@@ -276,7 +288,7 @@ async function explained(
     findCaseVariants: async (other) => (await session()).findCaseVariants(other),
     caseVariants: isInMemory ? new Map() : (await session()).caseVariants,
   };
-  return explanation(scope, explain);
+  return explanationJson(scope, explain);
 }
 
 /** The position after a row in insertion order; the first file of a snapshot holds the schema. */
@@ -304,10 +316,14 @@ export async function runPage(
 ): Promise<EncodedPage> {
   const query = { engine, snapshot, fields, request, options };
   const { format, head, tail } = pageFormats[type];
-  const found = await executed(query, new Steps(), format);
+  const found = await executedPlan(query, new Steps(), format);
   const { rows, total } = found;
   const pieces = await begunPieces(query, found, format);
-  const body = enclosed(pieces, head(project(snapshot.columns, fields, request), fields), tail);
+  const body = encloseRecords(
+    pieces,
+    head(project(snapshot.columns, fields, request), fields),
+    tail,
+  );
   const offset = nextOffset(request, rows.length, total);
   if (rows.length > pieceRecords) return { body, total, offset };
   const all: Uint8Array[] = [];
@@ -327,7 +343,7 @@ export async function runTexts(
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
   const format = delimiter && lineFormat(delimiter);
-  const found = await executed(query, steps, format ?? texts);
+  const found = await executedPlan(query, steps, format ?? texts);
   const results = await steps.time('read', async () => {
     if (format === undefined) return textsOf(query, found);
     const lines: string[] = [];
@@ -335,7 +351,7 @@ export async function runTexts(
     return lines;
   });
   const { rows, total } = found;
-  const explain = await explained(query, found, steps);
+  const explain = await explainQuery(query, found, steps);
   const offset = nextOffset(request, rows.length, total);
   return { results, total, offset, ...(explain !== undefined && { explain }) };
 }

@@ -11,7 +11,7 @@ import { clientLeft, namingDataset, type RunOptions } from './limits.js';
 /** The number of records of a piece of a page, and so of an Arrow batch. */
 export const pieceRecords = 500;
 
-/** The number of pieces that the threads make before the first of them has been taken. */
+/** The number of pieces that the threads make in advance. */
 const piecesAhead = 3;
 
 /** The records of a page in the order of `rows`, in pieces; one piece at least. Pieces that are not taken are not made. */
@@ -22,31 +22,33 @@ export async function* readPieces<F extends PageFormat>(
   layout: PageLayout<F>,
   options: RunOptions,
 ): AsyncGenerator<PageRecords<F>> {
-  const stopped = rows.length > pieceRecords ? new AbortController() : undefined;
-  const signal = stopped ? either(options.signal, stopped.signal) : options.signal;
+  const stopController = rows.length > pieceRecords ? new AbortController() : undefined;
+  const signal = stopController
+    ? eitherSignal(options.signal, stopController.signal)
+    : options.signal;
   const here = readerInThisThread(snapshot, layout, signal);
-  const made = async (from: number): Promise<PageRecords<F>> => {
-    const some = rows.slice(from, from + pieceRecords);
-    if (engine.memory === undefined || some.length === 0) return here.read(some);
+  const makePiece = async (from: number): Promise<PageRecords<F>> => {
+    const someRows = rows.slice(from, from + pieceRecords);
+    if (engine.memory === undefined || someRows.length === 0) return here.read(someRows);
     const limits = { ...options, signal };
-    const records = await engine.memory.records(snapshot, some, layout, from > 0, limits);
-    return isUnsupported(records) ? here.read(some) : records;
+    const records = await engine.memory.records(snapshot, someRows, layout, from > 0, limits);
+    return isUnsupported(records) ? here.read(someRows) : records;
   };
-  const most = engine.memory === undefined ? 0 : piecesAhead;
+  const maxPieces = engine.memory === undefined ? 0 : piecesAhead;
   const pieces: Promise<PageRecords<F>>[] = [];
   try {
     let from = 0;
     do {
-      const piece = made(from);
+      const piece = makePiece(from);
       // The promise is awaited later; until then a rejection must not count as unhandled.
       piece.catch(() => undefined);
       pieces.push(piece);
-      if (pieces.length > most) yield await pieces.shift()!;
+      if (pieces.length > maxPieces) yield await pieces.shift()!;
       from += pieceRecords;
     } while (from < rows.length);
     while (pieces.length > 0) yield await pieces.shift()!;
   } finally {
-    stopped?.abort();
+    stopController?.abort();
     await Promise.allSettled(pieces);
     here.close();
   }
@@ -59,7 +61,7 @@ function readerInThisThread<F extends PageFormat>(
   signal: AbortSignal | undefined,
 ): { read(rows: readonly RowRef[]): Promise<PageRecords<F>>; close(): void } {
   let source: ReturnType<typeof openSegments> | undefined;
-  let earlier: Promise<unknown> | undefined;
+  let earlierRead: Promise<unknown> | undefined;
   const read = (rows: readonly RowRef[]): Promise<PageRecords<F>> =>
     namingDataset(snapshot, async () => {
       if (signal?.aborted) throw clientLeft();
@@ -68,14 +70,14 @@ function readerInThisThread<F extends PageFormat>(
     });
   return {
     read(rows) {
-      const next = earlier?.then(() => setImmediate()).then(() => read(rows)) ?? read(rows);
-      earlier = next.catch(() => undefined);
+      const next = earlierRead?.then(() => setImmediate()).then(() => read(rows)) ?? read(rows);
+      earlierRead = next.catch(() => undefined);
       return next;
     },
     close: () => source?.close(),
   };
 }
 
-function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+function eitherSignal(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return one === undefined ? other : AbortSignal.any([one, other]);
 }

@@ -10,7 +10,7 @@ import { rowsBySegment } from './rows-by-segment.js';
 interface RowStream {
   readonly segment: number;
   readonly rows: Int32Array;
-  /** Of each row. */
+  /** The id of each row. */
   readonly rowIds: Float64Array | undefined;
   /** The row id of row 0, if they are consecutive. */
   readonly base: number;
@@ -31,11 +31,11 @@ export async function* inRowIdOrder(
   const found = await rowsBySegment(snapshot, batches);
   const heap = new StreamHeap(found.map(([segment, rows]) => streamOf(snapshot, segment, rows)));
   let skip = offset;
-  let left = limit;
-  for (let run = heap.next(); run !== undefined && left > 0; run = heap.next()) {
-    const rows = run.rows.subarray(Math.min(skip, run.rows.length)).subarray(0, left);
+  let rowsLeft = limit;
+  for (let run = heap.next(); run !== undefined && rowsLeft > 0; run = heap.next()) {
+    const rows = run.rows.subarray(Math.min(skip, run.rows.length)).subarray(0, rowsLeft);
     skip -= Math.min(skip, run.rows.length);
-    left -= rows.length;
+    rowsLeft -= rows.length;
     if (rows.length > 0) yield { segment: run.segment, rows };
   }
 }
@@ -70,14 +70,14 @@ class StreamHeap {
       .sort((a, b) => nextId(a) - nextId(b));
   }
 
-  /** The rows that come before those of every other stream; undefined if none are left. */
+  /** The next rows, which precede those of every other stream; undefined if none are left. */
   next(): { readonly segment: number; readonly rows: Int32Array } | undefined {
     const [top] = this.#streams;
     if (top === undefined) return undefined;
     const [, left, right] = this.#streams;
-    const least = Math.min(left ? nextId(left) : Infinity, right ? nextId(right) : Infinity);
+    const leastId = Math.min(left ? nextId(left) : Infinity, right ? nextId(right) : Infinity);
     const first = top.at;
-    while (top.at < top.rows.length && nextId(top) < least) top.at++;
+    while (top.at < top.rows.length && nextId(top) < leastId) top.at++;
     const rows = top.rows.subarray(first, top.at);
     if (top.at === top.rows.length) {
       const last = this.#streams.pop()!;
@@ -90,13 +90,13 @@ class StreamHeap {
   #sink(): void {
     const streams = this.#streams;
     for (let at = 0; ;) {
-      let least = at;
+      let leastAt = at;
       for (const child of [2 * at + 1, 2 * at + 2])
-        if (child < streams.length && nextId(streams[child]!) < nextId(streams[least]!))
-          least = child;
-      if (least === at) return;
-      [streams[at], streams[least]] = [streams[least]!, streams[at]!];
-      at = least;
+        if (child < streams.length && nextId(streams[child]!) < nextId(streams[leastAt]!))
+          leastAt = child;
+      if (leastAt === at) return;
+      [streams[at], streams[leastAt]] = [streams[leastAt]!, streams[at]!];
+      at = leastAt;
     }
   }
 }

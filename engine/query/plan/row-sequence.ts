@@ -13,7 +13,7 @@ interface SequencePart {
 /** Rows of a snapshot, of which any part is found without those before it. */
 export class RowSequence {
   readonly #parts: readonly SequencePart[];
-  /** The index of each row among those of the parts, if it is not its own. */
+  /** The index of each row among the rows of the parts; undefined if it is the same. */
   readonly #order: Int32Array | undefined;
 
   private constructor(parts: readonly SequencePart[], order?: Int32Array) {
@@ -25,10 +25,15 @@ export class RowSequence {
   static of({ segments }: Snapshot, rows: ReadonlyMap<string, TracedRows>): RowSequence {
     const parts: SequencePart[] = [];
     for (const [segment, { path, rows: all }] of segments.entries()) {
-      const own = rows.get(path);
-      if (own === undefined) continue;
+      const ownRows = rows.get(path);
+      if (ownRows === undefined) continue;
       const first = parts.at(-1)?.end ?? 0;
-      parts.push({ segment, rows: own, first, end: first + (own === 'all' ? all : own.length) });
+      parts.push({
+        segment,
+        rows: ownRows,
+        first,
+        end: first + (ownRows === 'all' ? all : ownRows.length),
+      });
     }
     return new RowSequence(parts);
   }
@@ -50,12 +55,12 @@ export class RowSequence {
     return refs;
   }
 
-  /** The rows with these indexes, in the order of the list. */
+  /** The rows at these indexes, in the order of the list. */
   picked(indexes: Int32Array): RowSequence {
     return new RowSequence(this.#parts, indexes);
   }
 
-  /** The rows but those with these indexes, ascending. */
+  /** The rows except those at these ascending indexes. */
   without(indexes: Int32Array): RowSequence {
     if (indexes.length === 0) return this;
     const all = new Int32Array(this.length).map((_, index) => index);

@@ -4,15 +4,15 @@ import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
 import { bitmapRows } from '../../text/bitmap.js';
 import type { RowBatch, RowSet } from './executor.js';
 
-/** The rows of batches by segment; those of each in the order in which they came. Memory is proportional to the rows. */
+/** The rows of batches, by segment and within it in their order. Memory is proportional to the number of rows. */
 export async function rowsBySegment(
   { segments }: Snapshot,
   batches: AsyncIterable<RowBatch>,
 ): Promise<readonly (readonly [segment: number, rows: Int32Array])[]> {
   const found = new Map<number, Int32Array[]>();
   const add = (segment: number, rows: Int32Array): void => {
-    const own = found.get(segment);
-    if (own) own.push(rows);
+    const ownRows = found.get(segment);
+    if (ownRows) ownRows.push(rows);
     else found.set(segment, [rows]);
   };
   for await (const batch of batches) {

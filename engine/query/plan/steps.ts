@@ -1,6 +1,6 @@
 import type { StepKind } from './plan.js';
 
-/** The timed steps: those of the plan and those of an explanation. */
+/** The timed steps of a plan or an explanation. */
 export type Step = StepKind | 'counts' | 'causes';
 
 /** Times of the steps of one query, milliseconds. */
@@ -9,11 +9,11 @@ export class Steps {
 
   /** Does `work` and adds the time that it takes to the step. */
   async time<T>(step: Step, work: () => Promise<T>): Promise<T> {
-    const started = performance.now();
+    const startedAt = performance.now();
     try {
       return await work();
     } finally {
-      this.add(step, performance.now() - started);
+      this.add(step, performance.now() - startedAt);
     }
   }
 
@@ -21,13 +21,13 @@ export class Steps {
     this.#times.set(step, (this.#times.get(step) ?? 0) + ms);
   }
 
-  /** By step, to the hundredth; steps that were not needed are left out. */
+  /** The times by step, to the hundredth; steps that were not needed are left out. */
   get list(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#times].map(([step, ms]) => [step, rounded(ms)]));
+    return Object.fromEntries([...this.#times].map(([step, ms]) => [step, roundMs(ms)]));
   }
 }
 
 /** Milliseconds to the hundredth. */
-export function rounded(ms: number): number {
+export function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

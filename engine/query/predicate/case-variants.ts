@@ -57,7 +57,7 @@ function anyBetween(
   return false;
 }
 
-/** All case variants of these strings; undefined if they are more than `most`, or if a string is not ASCII. */
+/** All case variants of these strings; undefined if there are more than `most`, or if a string is not ASCII. */
 export function caseVariantsOf(
   values: readonly string[],
   most: number,
@@ -87,10 +87,12 @@ export function caseVariantsOf(
 
 /** The characters whose lower case is this one, in the order of their bytes. Beyond ASCII, they are the signs of Kelvin and the dotted I. */
 function variantsOf(char: string): readonly Buffer[] {
-  const known = variants.get(char);
-  if (known !== undefined) return known;
-  const beyond = char === 'k' ? ['\u212A'] : char === 'i' ? ['\u0130'] : [];
-  const all = [...new Set([char.toUpperCase(), char, ...beyond])].map((each) => Buffer.from(each));
+  const cachedVariants = variants.get(char);
+  if (cachedVariants !== undefined) return cachedVariants;
+  const beyondAscii = char === 'k' ? ['\u212A'] : char === 'i' ? ['\u0130'] : [];
+  const all = [...new Set([char.toUpperCase(), char, ...beyondAscii])].map((each) =>
+    Buffer.from(each),
+  );
   variants.set(char, all);
   return all;
 }
@@ -100,9 +102,9 @@ const variants = new Map<string, readonly Buffer[]>();
 /** Compares the bytes of a character with those of the bound at a position. */
 function compareAt(choice: Buffer, bound: Buffer, at: number): number {
   for (let i = 0; i < choice.length; i++) {
-    const other = bound[at + i];
-    if (other === undefined) return 1;
-    if (choice[i] !== other) return choice[i]! - other;
+    const boundByte = bound[at + i];
+    if (boundByte === undefined) return 1;
+    if (choice[i] !== boundByte) return choice[i]! - boundByte;
   }
   return 0;
 }

@@ -15,7 +15,7 @@ export const nsPerRow = {
   presence: 0.2,
   /** Compares dictionary indices, or looks up hashes of strings: 1.5 to 6 ms. */
   equality: 0.8,
-  /** Compares numbers: 4 to 6 ms. */
+  /** Comparing numbers: 4 to 6 ms. */
   numbers: 1,
   /** Compares the first bytes of every string: 15 ms. */
   prefix: 3,
@@ -38,7 +38,7 @@ export function rowCost(perRow: number): Cost {
   return { perRow, once: 0 };
 }
 
-/** The cost of evaluating all of them. */
+/** The sum of several costs. */
 export function sumOf(costs: readonly Cost[]): Cost {
   return {
     perRow: costs.reduce((sum, { perRow }) => sum + perRow, 0),

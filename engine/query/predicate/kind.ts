@@ -20,17 +20,17 @@ export interface PredicateKind<P extends Predicate> {
   cost(predicate: P, costOf: (item: Predicate) => Cost): Cost;
   /** Whether the memory executor evaluates it over the columns of a dataset. */
   memorySupport(predicate: P, context: SupportContext): MemorySupport;
-  /** False for segments in which no record satisfies it, by the statistics of the log. */
+  /** Returns false for segments in which no record satisfies the predicate, by the statistics of the log. */
   mayHold(predicate: P, context: PruneContext): SegmentTest;
-  /** True only for segments in which every record satisfies it, by the statistics of the log. */
+  /** Returns true only for segments in which every record satisfies the predicate, by the statistics of the log. */
   mustHold(predicate: P, context: PruneContext): SegmentTest;
   /** The SQL condition. It may be null, instead of false, where a value is missing. */
   sql(predicate: P, context: SqlContext): string;
   /** The SQL condition of the negated predicate, where that is not `(sql) IS NOT TRUE`. */
   negatedSql?(predicate: P, context: SqlContext): string;
-  /** Its evaluation over columns in memory, prepared for one query. */
+  /** Evaluates the predicate over columns in memory; prepared for one query. */
   memory(predicate: P, context: MemoryContext): RowTest;
-  /** Its evaluation over documents of the catalogue, for search. */
+  /** Evaluates the predicate over documents of the catalogue, for search. */
   document<D>(predicate: P, context: DocumentContext<D>): (document: D) => boolean;
   /** Strings that every matching value contains in some letter case; search asks the catalogue for these first. */
   requiredStrings(predicate: P): readonly string[];
@@ -50,11 +50,11 @@ export type MemorySupport =
 export const supported: MemorySupport = Object.freeze({ supported: true });
 
 /** The memory executor does not evaluate a predicate; `reason` is a sentence without its full stop. */
-export function unsupported(reason: string): MemorySupport {
+export function unsupportedBecause(reason: string): MemorySupport {
   return { supported: false, reason };
 }
 
-/** What `memorySupport` may look at. */
+/** The context for `memorySupport`. */
 export interface SupportContext {
   /** The column of a field in the dataset's schema; undefined if no record stores the field. */
   column(field: FieldRef): Column | undefined;
@@ -67,7 +67,7 @@ export interface SupportContext {
 export interface StoredRows {
   readonly rows: number;
   readonly columns: Columns;
-  /** By `leafKey`; without bounds where none are known. */
+  /** Statistics by `leafKey`; bounds that are not known are absent. */
   readonly stats: Readonly<
     Record<
       string,
@@ -80,14 +80,14 @@ export interface StoredRows {
       }
     >
   >;
-  /** As in `Segment`. */
+  /** Whether variants name their positions, as in `Segment`. */
   readonly areVariantsPlaced?: boolean;
 }
 
 /** A decision about a segment or a page by its statistics alone. */
 export type SegmentTest = (rows: StoredRows) => boolean;
 
-/** What pruning may look at. */
+/** The context for pruning. */
 export interface PruneContext {
   readonly caseVariants: CaseVariants;
   mayHold(item: Predicate): SegmentTest;
@@ -99,7 +99,7 @@ export interface SqlContext {
   readonly statement: Statement;
   sql(item: Predicate): string;
   negatedSql(item: Predicate): string;
-  /** The same for conditions on an element of a list (`inElement`). */
+  /** The context for conditions on an element of a list (`inElement`). */
   within(statement: Statement): SqlContext;
 }
 
@@ -109,7 +109,7 @@ export interface MemoryContext {
   costOf(item: Predicate): Cost;
 }
 
-/** How documents of type `D` are read. */
+/** How the values of documents of type `D` are read. */
 export interface DocumentContext<D> {
   matches(item: Predicate): (document: D) => boolean;
   /** Holds for documents of which any value of the field passes the test. */

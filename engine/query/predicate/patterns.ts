@@ -6,8 +6,8 @@ export const writtenNumber =
   '[ \\t]*[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \\t]*';
 
 /** The start or end of a term, because RE2's `\b` knows ASCII only. Case folding of these classes would make patterns slow to compile. */
-const before = `(?:^|[${separators}])`;
-const behind = `(?:$|[${separators}])`;
+const wordStart = `(?:^|[${separators}])`;
+const wordEnd = `(?:$|[${separators}])`;
 
 /** Matches strings that contain the term, in any letter case. */
 export function termPattern(term: string): string {
@@ -16,16 +16,16 @@ export function termPattern(term: string): string {
 
 /** Matches strings that contain the terms consecutively, whatever separates them. */
 export function phrasePattern(terms: readonly string[]): string {
-  const list = terms.map(folded);
-  return `${before}${list.join(`[${separators}]+`)}${behind}`;
+  const list = terms.map(foldTerm);
+  return `${wordStart}${list.join(`[${separators}]+`)}${wordEnd}`;
 }
 
-/** The same for strings in which a slash encloses each term on either side, as `Dialect.phraseCount` needs it. */
+/** As `phrasePattern`, for strings in which each term is between slashes, as `Dialect.phraseCount` needs it. */
 export function phraseBetweenSlashes(terms: readonly string[]): string {
-  return `/${terms.map(folded).join('//')}/`;
+  return `/${terms.map(foldTerm).join('//')}/`;
 }
 
-function folded(term: string): string {
+function foldTerm(term: string): string {
   return `(?i:${escapePattern(term)})`;
 }
 
@@ -37,7 +37,7 @@ export function wildcardPattern(parts: readonly WildPart[]): string {
         part === 'one' ? one : part === 'any' ? `${one}*` : `(?i:${escapePattern(part.text)})`,
       )
       .join('');
-  return `^${like('(?s:.)')}$|${before}${like(`[^${separators}]`)}${behind}`;
+  return `^${like('(?s:.)')}$|${wordStart}${like(`[^${separators}]`)}${wordEnd}`;
 }
 
 /** A pattern that matches exactly this text: ASCII other than letters, digits and underscores is escaped. */
@@ -72,10 +72,11 @@ export function requiredLiteral(pattern: string): string {
     if (part === '(') depth += 1;
     if (part === ')') depth -= 1;
     const literal = depth === 0 ? literalOf(part) : undefined;
-    const repeated = repetition.exec(source.slice(index + part.length))?.[0];
+    const repetitionText = repetition.exec(source.slice(index + part.length))?.[0];
     // A character that may be absent is not required; one that may be repeated ends the literal.
-    if (literal !== undefined && (repeated === undefined || repeated === '+')) run += literal;
-    if (literal === undefined || repeated !== undefined) end();
+    if (literal !== undefined && (repetitionText === undefined || repetitionText === '+'))
+      run += literal;
+    if (literal === undefined || repetitionText !== undefined) end();
   }
   end();
   return longest;

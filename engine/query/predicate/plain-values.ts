@@ -31,22 +31,22 @@ export function shortOnly(test: (text: string) => boolean): PlainTest {
   };
 }
 
-/** True if every one of these terms, which are folded, is a term of the string. */
+/** True if each of these folded terms is a term of the string. */
 export function containsTerms(text: string, terms: readonly string[]): boolean {
-  const folded = foldText(text);
-  return terms.every((term) => countTerm(folded, term, 1) > 0);
+  const foldedText = foldText(text);
+  return terms.every((term) => countTerm(foldedText, term, 1) > 0);
 }
 
-/** How often these terms, which are folded, occur consecutively in the string; counting stops at `most`. */
+/** How often these folded terms occur consecutively in the string; counting stops at `most`. */
 export function countPhrase(text: string, terms: readonly string[], most = Infinity): number {
-  const folded = foldText(text);
+  const foldedText = foldText(text);
   const [first, ...more] = terms;
-  if (first === undefined || !folded.includes(first)) return 0;
-  if (more.length === 0) return countTerm(folded, first, most);
-  const present = tokenize(folded);
+  if (first === undefined || !foldedText.includes(first)) return 0;
+  if (more.length === 0) return countTerm(foldedText, first, most);
+  const termsPresent = tokenize(foldedText);
   let count = 0;
-  for (let i = 0; i + terms.length <= present.length && count < most; i++)
-    if (terms.every((term, j) => present[i + j] === term)) count += 1;
+  for (let i = 0; i + terms.length <= termsPresent.length && count < most; i++)
+    if (terms.every((term, j) => termsPresent[i + j] === term)) count += 1;
   return count;
 }
 
@@ -60,10 +60,10 @@ function countTerm(folded: string, term: string, most: number): number {
 /** True if a term may start or end at this index: on one side of it there is a separator, or nothing. */
 function isEdge(text: string, index: number): boolean {
   const isLow = index > 1 && /[\udc00-\udfff]/.test(text[index - 1]!);
-  return separates(text, index) || separates(text, isLow ? index - 2 : index - 1);
+  return isSeparatorAt(text, index) || isSeparatorAt(text, isLow ? index - 2 : index - 1);
 }
 
-function separates(text: string, index: number): boolean {
+function isSeparatorAt(text: string, index: number): boolean {
   const code = index < 0 ? undefined : text.codePointAt(index);
   return code === undefined || isSeparator(code);
 }

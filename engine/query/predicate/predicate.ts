@@ -104,7 +104,7 @@ export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'le
 /** The predicates of one kind. */
 export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
 
-/** For comparisons that ignore letter case: the stored values that each of them matches, where these are known. */
+/** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
 /** A term of the relevance score: records that satisfy `item` rank before the others. */
@@ -122,9 +122,9 @@ export const none: Predicate = Object.freeze({ kind: 'none' });
 
 /** Matches records that satisfy every item. */
 export function and(items: readonly Predicate[]): Predicate {
-  const rest = items.filter((item) => item.kind !== 'all');
-  if (rest.length === 0) return all;
-  return rest.length === 1 ? rest[0]! : node({ kind: 'and', items: rest });
+  const restrictions = items.filter((item) => item.kind !== 'all');
+  if (restrictions.length === 0) return all;
+  return restrictions.length === 1 ? restrictions[0]! : node({ kind: 'and', items: restrictions });
 }
 
 /** Matches records that satisfy at least one item. */
@@ -150,7 +150,7 @@ export function node(predicate: Predicate): Predicate {
   return Object.freeze(predicate);
 }
 
-/** All conditions in a predicate, from left to right; not those on the elements of a list, which are inside an `any`. */
+/** All conditions in a predicate, from left to right, without those on elements of a list, which are inside an `any`. */
 export function conditionsIn(predicate: Predicate): readonly Condition[] {
   switch (predicate.kind) {
     case 'all':

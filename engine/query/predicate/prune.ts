@@ -3,7 +3,7 @@ import type { PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
 
-/** With more decisions than this, opening the files is faster. */
+/** With more decisions than this, opening the files is faster than pruning. */
 const maxDecisions = 1_000_000;
 
 /**
@@ -11,7 +11,7 @@ const maxDecisions = 1_000_000;
  * names, which takes 0.15 to 0.7 ms: without pruning, a region in one of 200 segments took 14 times as long. Files keep their
  * order, not their numbers.
  */
-export function prune(
+export function pruneSegments(
   snapshot: Snapshot,
   predicate: Predicate,
   caseVariants: CaseVariants,
@@ -22,12 +22,12 @@ export function prune(
   const test = recordTest(predicate, caseVariants);
   const mayMatch = segments.map(test);
   if (!mayMatch.includes(false)) return snapshot;
-  const left = segments.filter((_, i) => mayMatch[i]);
+  const segmentsLeft = segments.filter((_, i) => mayMatch[i]);
   return {
     ...snapshot,
-    segments: left,
-    rows: left.reduce((sum, segment) => sum + liveRows(segment), 0),
-    bytes: left.reduce((sum, { bytes }) => sum + bytes, 0),
+    segments: segmentsLeft,
+    rows: segmentsLeft.reduce((sum, segment) => sum + liveRows(segment), 0),
+    bytes: segmentsLeft.reduce((sum, { bytes }) => sum + bytes, 0),
     // The first file holds the schema.
     files: snapshot.files.filter((_, i) => i === 0 || mayMatch[i - 1]),
   };
@@ -38,12 +38,14 @@ export function prune(
  * same: the last answer for each predicate is kept as long as the predicate is.
  */
 export function touchedSegments(snapshot: Snapshot, predicate: Predicate): readonly number[] {
-  const known = lastTouched.get(predicate);
-  if (known?.snapshot === snapshot) return known.touched;
+  const lastResult = lastTouched.get(predicate);
+  if (lastResult?.snapshot === snapshot) return lastResult.touched;
   const test = recordTest(predicate);
-  const touched = snapshot.segments.flatMap((segment, number) => (test(segment) ? [number] : []));
-  lastTouched.set(predicate, { snapshot, touched });
-  return touched;
+  const touchedNumbers = snapshot.segments.flatMap((segment, number) =>
+    test(segment) ? [number] : [],
+  );
+  lastTouched.set(predicate, { snapshot, touched: touchedNumbers });
+  return touchedNumbers;
 }
 
 const lastTouched = new WeakMap<
@@ -64,7 +66,7 @@ export function segmentTest(
   return context.mayHold(predicate);
 }
 
-/** As `segmentTest`, and false for segments of which all rows are deleted. */
+/** As `segmentTest`, and false for segments without live rows. */
 export function recordTest(
   predicate: Predicate,
   caseVariants: CaseVariants = new Map(),

@@ -14,38 +14,39 @@ export interface SegmentColumn {
 /** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: it has no statistics. */
 export type FoundColumn = SegmentColumn | 'absent' | 'unknown';
 
-type Located = 'absent' | 'unknown' | { readonly key: string; readonly column: Column };
+type ColumnLocationInSegment =
+  'absent' | 'unknown' | { readonly key: string; readonly column: Column };
 
 /** Returns a function that finds the field's column in segments. Each schema is searched once. */
 export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundColumn {
   const key = leafKey(field.path);
   // Hundreds of segments or pages, one after the other, have the same schema.
   let last: Columns | undefined;
-  let located!: Located;
+  let lastLocated!: ColumnLocationInSegment;
   return ({ columns, stats }) => {
     if (columns !== last) {
-      located = locationOf(columns, key, field);
+      lastLocated = locationOf(columns, key, field);
       last = columns;
     }
-    if (typeof located === 'string') return located;
-    const leaf = Object.hasOwn(stats, located.key) ? stats[located.key] : undefined;
-    const { isList, type } = located.column;
+    if (typeof lastLocated === 'string') return lastLocated;
+    const leaf = Object.hasOwn(stats, lastLocated.key) ? stats[lastLocated.key] : undefined;
+    const { isList, type } = lastLocated.column;
     return leaf === undefined ? 'unknown' : { stats: leaf, isList, type };
   };
 }
 
-/** By schema and by `leafKey` of the path: segments of the same data are asked for the same fields by query after query. */
-const locations = new WeakMap<Columns, Map<string, Located>>();
+/** Locations by schema and by `leafKey` of the path: consecutive queries ask for the same fields of the same schema. */
+const locations = new WeakMap<Columns, Map<string, ColumnLocationInSegment>>();
 
-function locationOf(columns: Columns, key: string, field: FieldRef): Located {
-  let known = locations.get(columns);
-  if (known === undefined) locations.set(columns, (known = new Map()));
-  let located = known.get(key);
-  if (located === undefined) known.set(key, (located = locate(columns, field)));
-  return located;
+function locationOf(columns: Columns, key: string, field: FieldRef): ColumnLocationInSegment {
+  let knownLocations = locations.get(columns);
+  if (knownLocations === undefined) locations.set(columns, (knownLocations = new Map()));
+  let location = knownLocations.get(key);
+  if (location === undefined) knownLocations.set(key, (location = locateColumn(columns, field)));
+  return location;
 }
 
-function locate(columns: Columns, field: FieldRef): Located {
+function locateColumn(columns: Columns, field: FieldRef): ColumnLocationInSegment {
   let siblings: Columns = columns;
   let column = reservedColumns.find(({ name }) => name === field.path[0]);
   const physical: string[] = [];

@@ -65,7 +65,7 @@ export function stringsTest(
   );
 }
 
-/** True if `a` lies before `b`, or equals it and the end is excluded. */
+/** True if `a` is less than `b`, or equal to it and the end is excluded. */
 function isBefore<T>(order: Order<T>, a: T, b: T, isIncluded: boolean): boolean {
   const sign = order.compare(a, b);
   return sign < 0 || (sign === 0 && !isIncluded);
@@ -99,7 +99,7 @@ function orderOf(type: FieldRef['type']): Order<unknown> | undefined {
 }
 
 /** The suffix that stats.ts appends to an upper statistic that it has shortened: it sorts after whatever was cut off. */
-export const beyond = '\u{10FFFF}';
+export const aboveAllStrings = '\u{10FFFF}';
 
 /** The order of strings: their bytes in UTF-8. */
 export const strings: Order<Buffer> = {
@@ -112,8 +112,8 @@ export const strings: Order<Buffer> = {
   upper: (statistic) => {
     if (typeof statistic === 'object') return asBuffer(statistic);
     if (typeof statistic !== 'string' || !statistic.isWellFormed()) return undefined;
-    if (!statistic.endsWith(beyond)) return Buffer.from(statistic);
-    const text = statistic.slice(0, -beyond.length);
+    if (!statistic.endsWith(aboveAllStrings)) return Buffer.from(statistic);
+    const text = statistic.slice(0, -aboveAllStrings.length);
     const bytes = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
     bytes.write(text);
     // Sorts after every byte of UTF-8.

@@ -6,29 +6,43 @@ import { and, node, type FieldRef, type Predicate } from './predicate.js';
 import { columnFinder } from './segment-column.js';
 import { firstIndex, longs, strings, type Order } from './value-bounds.js';
 
-/** True for the field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
+/** True for a field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
 export function isVariant({ path }: FieldRef): boolean {
   return path.length === 1 && path[0] === variantFields.variant;
 }
 
-function coordinate(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'long'): FieldRef {
+function coordinateField(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'long'): FieldRef {
   const path = Object.freeze([variantFields.coordinates, variantFields[name]]);
   return Object.freeze({ name: path.join('.'), path, type });
 }
 
-const chromosomes = coordinate('chromosome', 'string');
-const starts = coordinate('start', 'long');
-const stops = coordinate('stop', 'long');
+const chromosomes = coordinateField('chromosome', 'string');
+const startColumn = coordinateField('start', 'long');
+const stopColumn = coordinateField('stop', 'long');
 
 /** The fields that the conditions of this file read. */
-export const placeFields: readonly FieldRef[] = [chromosomes, starts, stops];
+export const placeFields: readonly FieldRef[] = [chromosomes, startColumn, stopColumn];
 
 /** The record lies on one of these chromosomes, in any letter case, starts at `mostStart` or before, and stops at `leastStop` or behind. */
-export function placed(names: readonly string[], mostStart: bigint, leastStop: bigint): Predicate {
+export function placedVariant(
+  names: readonly string[],
+  mostStart: bigint,
+  leastStop: bigint,
+): Predicate {
   // Positions rule out most pages, and comparing numbers takes less time than comparing strings.
   return and([
-    node({ kind: 'range', field: starts, low: null, high: { value: mostStart, inclusive: true } }),
-    node({ kind: 'range', field: stops, low: { value: leastStop, inclusive: true }, high: null }),
+    node({
+      kind: 'range',
+      field: startColumn,
+      low: null,
+      high: { value: mostStart, inclusive: true },
+    }),
+    node({
+      kind: 'range',
+      field: stopColumn,
+      low: { value: leastStop, inclusive: true },
+      high: null,
+    }),
     node({ kind: 'in', field: chromosomes, values: names, ignoreCase: true }),
   ]);
 }

@@ -4,8 +4,8 @@ import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.
 import type { StoredType } from '../../core/types.js';
 import { isReserved } from './fields.js';
 import { node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { Problem, show } from './problem.js';
-import { high, low, range, ranged, twoEnded } from './ranges.js';
+import { Problem, shownValue } from './problem.js';
+import { highEnd, lowEnd, rangePredicate, isRanged, twoEnded } from './ranges.js';
 import { momentOf, scalarOf, textOf } from './values.js';
 import { tokenize } from '../../text/tokenizer.js';
 
@@ -19,32 +19,32 @@ interface FilterAction {
   readonly description: string;
 }
 
-const strings = (type: Type): boolean => type === 'string';
-const written = (type: Type): boolean => type === 'string' || type === 'text';
-const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
+const isString = (type: Type): boolean => type === 'string';
+const isWritten = (type: Type): boolean => type === 'string' || type === 'text';
+const hasValue = (type: Type): boolean => type !== 'object' && type !== 'json';
 
-const ends = 'lies between two listed numbers or dates';
+const betweenDescription = 'lies between two listed numbers or dates';
 const pattern = 'matches the regular expression (RE2 syntax) from its first to its last character';
 
 /** The filter actions (query language 2.2); a new one is one entry here, a case of `test/engine/query/naive-filter.ts` and one of `actionsOf` in `random-filter.ts` beside it. */
 const actions: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
-  ['', action(() => true, plain, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
-  ['iexact', action(written, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
-  ['exact', action(() => true, (field, value) => equal(field, [value], false), 'equals the value, letter case included')],
-  ['in', action(valued, (field, value) => equal(field, list(value), true), 'equals one of the listed values in any letter case')],
-  ['range', action(ranged, (field, value) => twoEnded('range', field, value, true), `${ends}, or equals one of them`)],
-  ['between', action(ranged, (field, value) => twoEnded('between', field, value, false), `${ends}, and equals neither (unlike SQL's BETWEEN)`)],
-  ['gt', action(ranged, (field, value) => range(field, low(field, value, false), null), 'is greater, or later')],
-  ['gte', action(ranged, (field, value) => range(field, low(field, value, true), null), 'is greater or later, or equal')],
-  ['lt', action(ranged, (field, value) => range(field, null, high(field, value, false)), 'is less, or earlier')],
-  ['lte', action(ranged, (field, value) => range(field, null, high(field, value, true)), 'is less or earlier, or equal')],
-  ['contains', action(written, contains, 'contains the string, letter case included; a `text` contains all words of the value')],
-  ['regexp', action(strings, regexp, pattern)],
-  ['regex', action(strings, regexp, pattern)],
-  ['prefix', action(strings, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
+  ['', declareAction(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
+  ['iexact', declareAction(isWritten, (field, value) => equalityPredicate(field, [value], true), 'equals the value in any letter case')],
+  ['exact', declareAction(() => true, (field, value) => equalityPredicate(field, [value], false), 'equals the value, letter case included')],
+  ['in', declareAction(hasValue, (field, value) => equalityPredicate(field, listOfValues(value), true), 'equals one of the listed values in any letter case')],
+  ['range', declareAction(isRanged, (field, value) => twoEnded('range', field, value, true), `${betweenDescription}, or equals one of them`)],
+  ['between', declareAction(isRanged, (field, value) => twoEnded('between', field, value, false), `${betweenDescription}, and equals neither (unlike SQL's BETWEEN)`)],
+  ['gt', declareAction(isRanged, (field, value) => rangePredicate(field, lowEnd(field, value, false), null), 'is greater, or later')],
+  ['gte', declareAction(isRanged, (field, value) => rangePredicate(field, lowEnd(field, value, true), null), 'is greater or later, or equal')],
+  ['lt', declareAction(isRanged, (field, value) => rangePredicate(field, null, highEnd(field, value, false)), 'is less, or earlier')],
+  ['lte', declareAction(isRanged, (field, value) => rangePredicate(field, null, highEnd(field, value, true)), 'is less or earlier, or equal')],
+  ['contains', declareAction(isWritten, containsPredicate, 'contains the string, letter case included; a `text` contains all words of the value')],
+  ['regexp', declareAction(isString, regexpPredicate, pattern)],
+  ['regex', declareAction(isString, regexpPredicate, pattern)],
+  ['prefix', declareAction(isString, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
 ]); // prettier-ignore
 
-function action(
+function declareAction(
   types: FilterAction['types'],
   build: FilterAction['build'],
   description: string,
@@ -85,17 +85,17 @@ export function filterActions(): readonly {
  */
 const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
   [...actions].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
-    if (types !== ranged && name !== '' && name !== 'in') return [];
+    if (types !== isRanged && name !== '' && name !== 'in') return [];
     const ofLength: FilterAction = {
       types: () => true,
-      build: (field, value) => lengths(field, build({ ...field, type: 'integer' }, value)),
+      build: (field, value) => lengthPredicate(field, build({ ...field, type: 'integer' }, value)),
       description,
     };
     return [[name === '' ? 'length' : `length__${name}`, ofLength]];
   }),
 );
 
-/** What other query languages call an action, by its letters. */
+/** Names that other query languages have for an action. */
 const synonyms: Synonyms = {
   eq: ['exact'],
   equal: ['exact'],
@@ -135,8 +135,8 @@ const synonyms: Synonyms = {
   size: ['length'],
 };
 
-/** What takes the place of actions that other query languages have. */
-const otherwise: ReadonlyMap<string, string> = new Map([
+/** Replacements for actions that other query languages have. */
+const replacementActions: ReadonlyMap<string, string> = new Map([
   ...['ne', 'neq', 'not', 'isnot', 'notequal'].map((name) => [name, '{"not": [FIELD, VALUE]}'] as const), // prettier-ignore
   ...['nin', 'notin'].map((name) => [name, '{"not": [FIELD__in, VALUES]}'] as const),
   ...['null', 'isnull', 'missing'].map((name) => [name, '[FIELD, null]'] as const),
@@ -145,8 +145,8 @@ const otherwise: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The end of the message about an unknown action: what may have been meant, or all that there are. */
-function actionFor(name: string): string {
-  const form = otherwise.get(name.toLowerCase().replaceAll('_', ''));
+function unknownActionAdvice(name: string): string {
+  const form = replacementActions.get(name.toLowerCase().replaceAll('_', ''));
   if (form !== undefined) return ` Use ${form}.`;
   const names = [...actions.keys(), ...lengthActions.keys()].filter((one) => one !== '');
   const meant = didYouMean(suggestionFor(name, names, synonyms));
@@ -160,41 +160,42 @@ export function splitKey(
 ): { readonly name: string; readonly action: string } {
   // The name of a field may itself contain `__`.
   if (isField(key)) return { name: key, action: '' };
-  const cut = key.lastIndexOf('__');
-  if (cut < 0) return { name: key, action: '' };
-  const [name, action] = [key.slice(0, cut), key.slice(cut + 2)];
-  const counted = name.endsWith('__length') ? name.slice(0, -'__length'.length) : name;
-  return counted !== name && !isField(name) && isField(counted)
-    ? { name: counted, action: `length__${action}` }
+  const separatorAt = key.lastIndexOf('__');
+  if (separatorAt < 0) return { name: key, action: '' };
+  const [name, action] = [key.slice(0, separatorAt), key.slice(separatorAt + 2)];
+  const countedName = name.endsWith('__length') ? name.slice(0, -'__length'.length) : name;
+  return countedName !== name && !isField(name) && isField(countedName)
+    ? { name: countedName, action: `length__${action}` }
     : { name, action };
 }
 
 /** True for an action that compares by order. */
 export function isRangeAction(name: string): boolean {
-  return actions.get(name)?.types === ranged;
+  return actions.get(name)?.types === isRanged;
 }
 
 /**
  * The condition of one filter pair. Throws a `Problem` for an unknown action, an action that does not apply to the field's
  * type, or an invalid value.
  */
-export function condition(field: FieldRef, name: string, value: unknown): Predicate {
+export function conditionOfAction(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
-  const known = actions.get(name);
-  if (!known) throw new Problem(`Unknown action: ${name.slice(0, 80)}.${actionFor(name)}`);
+  const knownAction = actions.get(name);
+  if (!knownAction)
+    throw new Problem(`Unknown action: ${name.slice(0, 80)}.${unknownActionAdvice(name)}`);
   // A declared field without data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
-  if (!known.types(field.type)) {
+  if (!knownAction.types(field.type)) {
     throw new Problem(
       `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
     );
   }
-  return known.build(field, value);
+  return knownAction.build(field, value);
 }
 
 /** Turns a condition on whole numbers into the same condition on the number of a field's values. */
-function lengths(field: FieldRef, numbers: Predicate): Predicate {
+function lengthPredicate(field: FieldRef, numbers: Predicate): Predicate {
   const countFrom = (from: number, to: number | null): Predicate =>
     to !== null && to < Math.max(from, 0)
       ? none
@@ -214,18 +215,22 @@ function lengths(field: FieldRef, numbers: Predicate): Predicate {
   }
 }
 
-function plain(field: FieldRef, value: unknown): Predicate {
+function equalsValue(field: FieldRef, value: unknown): Predicate {
   return field.type === 'text' && value !== null
-    ? contains(field, value)
-    : equal(field, [value], true);
+    ? containsPredicate(field, value)
+    : equalityPredicate(field, [value], true);
 }
 
 /** A `null` among the values matches records without the field. */
-function equal(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
-  const present = values.filter((value) => value !== null);
+function equalityPredicate(
+  field: FieldRef,
+  values: readonly unknown[],
+  ignoreCase: boolean,
+): Predicate {
+  const presentValues = values.filter((value) => value !== null);
   const parts: Predicate[] =
-    present.length < values.length ? [node({ kind: 'missing', field })] : [];
-  if (present.length > 0) parts.push(equalPresent(field, present, ignoreCase));
+    presentValues.length < values.length ? [node({ kind: 'missing', field })] : [];
+  if (presentValues.length > 0) parts.push(equalPresent(field, presentValues, ignoreCase));
   return or(parts);
 }
 
@@ -238,18 +243,27 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
     return or(
       values.map((value) => {
         const { start, end } = momentOf(value);
-        return range(field, { value: start, inclusive: true }, { value: end, inclusive: false });
+        return rangePredicate(
+          field,
+          { value: start, inclusive: true },
+          { value: end, inclusive: false },
+        );
       }),
     );
   }
   const scalars = values.map((value) => {
     if (Array.isArray(value))
-      throw new Problem(`Expected one value, not ${show(value)}; use ${field.name}__in`);
-    return scalarOf(type, coordinate(field, value));
+      throw new Problem(`Expected one value, not ${shownValue(value)}; use ${field.name}__in`);
+    return scalarOf(type, coordinateValue(field, value));
   });
-  const possible = [...new Set(scalars.filter((value) => value !== undefined))];
-  if (possible.length === 0) return none;
-  return node({ kind: 'in', field, values: possible, ignoreCase: ignoreCase && isFolded(field) });
+  const possibleScalars = [...new Set(scalars.filter((value) => value !== undefined))];
+  if (possibleScalars.length === 0) return none;
+  return node({
+    kind: 'in',
+    field,
+    values: possibleScalars,
+    ignoreCase: ignoreCase && isFolded(field),
+  });
 }
 
 /**
@@ -257,17 +271,18 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
  * `_commit` are case-sensitive.
  */
 function isFolded(field: FieldRef): boolean {
-  return written(field.type) && !isReserved(field.path);
+  return isWritten(field.type) && !isReserved(field.path);
 }
 
 /** Removes `chr` from the value of a chromosome field, because chromosomes are stored without it. */
-export function coordinate(field: FieldRef, value: unknown): unknown {
+export function coordinateValue(field: FieldRef, value: unknown): unknown {
   const isChromosome = field.path.join('\n') === 'genomic_coordinates\nchromosome';
   return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
 }
 
-function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Problem(`Action in expects a list, not ${show(value)}`);
+function listOfValues(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value))
+    throw new Problem(`Action in expects a list, not ${shownValue(value)}`);
   if (value.length > budgets.inListValues) {
     throw new Problem(
       `The action in takes at most ${budgets.inListValues} values, not ${value.length}: split the list into several filters, joined by or`,
@@ -277,21 +292,21 @@ function list(value: unknown): readonly unknown[] {
   return value;
 }
 
-function contains(field: FieldRef, value: unknown): Predicate {
+function containsPredicate(field: FieldRef, value: unknown): Predicate {
   const text = textOf(value);
   if (field.type !== 'text') return node({ kind: 'contains', field, text });
-  const wanted = [...new Set(tokenize(text))];
-  if (wanted.length > budgets.queryTerms) {
+  const wantedTerms = [...new Set(tokenize(text))];
+  if (wantedTerms.length > budgets.queryTerms) {
     throw new Problem(
-      `The action contains takes at most ${budgets.queryTerms} words, not ${wanted.length}: split the text into several filters, joined by and`,
+      `The action contains takes at most ${budgets.queryTerms} words, not ${wantedTerms.length}: split the text into several filters, joined by and`,
       true,
     );
   }
   // Choice: a value without a term matches nothing.
-  return wanted.length === 0 ? none : node({ kind: 'terms', field, terms: wanted });
+  return wantedTerms.length === 0 ? none : node({ kind: 'terms', field, terms: wantedTerms });
 }
 
-function regexp(field: FieldRef, value: unknown): Predicate {
+function regexpPredicate(field: FieldRef, value: unknown): Predicate {
   const pattern = textOf(value);
   const bytes = Buffer.byteLength(pattern);
   if (bytes > budgets.regexpBytes) {
@@ -304,7 +319,7 @@ function regexp(field: FieldRef, value: unknown): Predicate {
     RE2JS.compile(pattern);
   } catch (error) {
     throw new Problem(
-      `Unsupported regular expression ${show(pattern)}: ${(error as Error).message}`,
+      `Unsupported regular expression ${shownValue(pattern)}: ${(error as Error).message}`,
     );
   }
   return node({ kind: 'regexp', field, pattern });

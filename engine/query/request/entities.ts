@@ -1,22 +1,22 @@
 import { budgets } from '../../core/budgets.js';
 import { entityTypes, genomeBuilds, type EntityType } from '../../core/types.js';
-import { among, fieldsOfEntities, isOneOf } from './entity-fields.js';
+import { amongEntityFields, fieldsOfEntities, isOneOf } from './entity-fields.js';
 import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fields.js';
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, problemAt, show } from './problem.js';
-import { chromosomesOf, hasPlaces, overlapping, regionOf, unknownBuild } from './region.js';
+import { Problem, problemAt, shownValue } from './problem.js';
+import { chromosomesOf, hasPlaces, overlapPredicate, regionOf, unknownBuild } from './region.js';
 import { textOf } from './values.js';
 
 /** Resolves names of genes. */
 export interface GeneNames {
   /** The approved symbol of a symbol or alias, ignoring case; undefined for any other text. */
   resolve(text: string): string | undefined;
-  /** The other names of an approved symbol. */
+  /** The synonyms of an approved symbol. */
   synonyms?(symbol: string): readonly string[];
 }
 
-/** What the names of entities refer to. */
+/** The context in which names of entities are resolved. */
 export interface EntityNames {
   readonly genes?: GeneNames | undefined;
   /** The build of places that name none, in upper case; null: any build of the dataset. */
@@ -82,7 +82,7 @@ function pairsOf(input: unknown): readonly unknown[] {
   const isPair = Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
   const pairs: unknown = isPair ? [input] : input;
   if (!Array.isArray(pairs)) {
-    throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${show(input)}`)); // prettier-ignore
+    throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${shownValue(input)}`)); // prettier-ignore
   }
   if (pairs.length > budgets.filterNodes) {
     const message = `A request takes at most ${budgets.filterNodes} entities, not ${pairs.length}: split them over several requests`;
@@ -93,12 +93,12 @@ function pairsOf(input: unknown): readonly unknown[] {
 
 function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
   if (!Array.isArray(pair) || pair.length !== 2)
-    throw new Problem(`Expected [type, value], not ${show(pair)}`);
+    throw new Problem(`Expected [type, value], not ${shownValue(pair)}`);
   const [name, given] = pair as [unknown, unknown];
   const type = typeof name === 'string' ? (name.toLowerCase() as EntityType) : undefined;
   if (type === undefined || !Object.hasOwn(kinds, type)) {
     throw new Problem(
-      `Unknown entity type ${show(name)}: expected ${Object.keys(kinds).join(', ')}`,
+      `Unknown entity type ${shownValue(name)}: expected ${Object.keys(kinds).join(', ')}`,
     );
   }
   const values: readonly unknown[] = Array.isArray(given) ? given : [given];
@@ -119,44 +119,44 @@ const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
     const name = nameOf(value);
     const isGene = names.genes?.resolve(name) !== undefined;
     const notation = isGene ? undefined : notationOf(name);
-    return notation ? noted(notation, fields, names) : ofGene(name, fields, names);
+    return notation ? predicateOfNotation(notation, fields, names) : ofGene(name, fields, names);
   },
   variant: (value, fields, names) => {
     const name = nameOf(value);
     const notation = notationOf(name);
     if (notation?.kind === 'variant') return ofVariant(notation, fields, names, [name]);
-    if (notation) return noted(notation, fields, names);
+    if (notation) return predicateOfNotation(notation, fields, names);
     if (
       names.genes?.resolve(name) !== undefined &&
       fieldsOfEntities(fields, 'gene', 'variant').length > 0
     )
       return ofGene(name, fields, names);
-    return among(fields, 'variant', variantForms(name));
+    return amongEntityFields(fields, 'variant', variantForms(name));
   },
   literature: (value, fields) => {
     const name = nameOf(value);
     const number = /^(?:PMID:? ?)?(\d+)$/i.exec(name)?.[1];
     const forms = number === undefined ? [name] : [number, `PMID:${number}`, `PMID: ${number}`];
-    return among(fields, 'literature', forms);
+    return amongEntityFields(fields, 'literature', forms);
   },
-  sample: (value, fields) => among(fields, 'sample', [nameOf(value)]),
-  dataset: (value, fields) => among(fields, 'dataset', [nameOf(value)]),
+  sample: (value, fields) => amongEntityFields(fields, 'sample', [nameOf(value)]),
+  dataset: (value, fields) => amongEntityFields(fields, 'dataset', [nameOf(value)]),
   genomic_region(value, fields, names) {
-    if (typeof value !== 'string') return overlapping(regionOf(value), fields);
+    if (typeof value !== 'string') return overlapPredicate(regionOf(value), fields);
     const name = nameOf(value);
     const notation = notationOf(name);
     if (notation?.kind === 'variant') {
       const stop = notation.start + BigInt(notation.reference.length) - 1n;
-      return noted({ ...notation, kind: 'region', stop }, fields, names);
+      return predicateOfNotation({ ...notation, kind: 'region', stop }, fields, names);
     }
-    if (notation) return noted(notation, fields, names);
+    if (notation) return predicateOfNotation(notation, fields, names);
     return names.genes?.resolve(name) === undefined
-      ? overlapping(regionOf(value), fields)
+      ? overlapPredicate(regionOf(value), fields)
       : ofGene(name, fields, names);
   },
 };
 
-/** Names like those of builds, and what stands behind them. */
+/** Names that look like those of builds, and the text that follows them. */
 const otherBuilds = /^((?:grc[a-z]?|ncbi|build|hg|hs|b|t2t-?chm|chm|mm|rn)\d[\w.]*)[-:](.+)$/i;
 
 /** Reads a notation of genomics. Throws a problem for one with an unknown build in front. */
@@ -164,13 +164,17 @@ function notationOf(name: string): GenomicNotation | undefined {
   const notation = genomicNotation(name);
   if (notation !== undefined) return notation;
   const [, build, place] = otherBuilds.exec(name) ?? [];
-  const behind = place === undefined ? undefined : genomicNotation(place);
-  if (behind !== undefined && behind.kind !== 'rs' && behind.build === null)
+  const notationBehind = place === undefined ? undefined : genomicNotation(place);
+  if (notationBehind !== undefined && notationBehind.kind !== 'rs' && notationBehind.build === null)
     throw unknownBuild(build);
   return undefined;
 }
 
-function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames): Predicate {
+function predicateOfNotation(
+  notation: GenomicNotation,
+  fields: FieldIndex,
+  names: EntityNames,
+): Predicate {
   switch (notation.kind) {
     case 'region': {
       const { start, stop } = notation;
@@ -178,7 +182,7 @@ function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames
         throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
       const { chromosome } = notation;
       const build = notation.build ?? names.build ?? null;
-      return overlapping({ build, chromosome, start, stop }, fields);
+      return overlapPredicate({ build, chromosome, start, stop }, fields);
     }
     case 'variant':
       return ofVariant(notation, fields, names, []);
@@ -192,9 +196,9 @@ function ofGene(name: string, fields: FieldIndex, { genes }: EntityNames): Predi
   const symbol = genes?.resolve(name);
   if (fieldsOfEntities(fields, 'gene').length === 0 && hasPlaces(fields))
     throw new Problem(
-      `The dataset has no field of the entity type gene, and where a gene lies is not known: give the region of ${show(name)} by its positions, as in 13:32315086-32400268`,
+      `The dataset has no field of the entity type gene, and where a gene lies is not known: give the region of ${shownValue(name)} by its positions, as in 13:32315086-32400268`,
     );
-  return among(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
+  return amongEntityFields(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
 }
 
 /** Matches records of a variant: as readers name it, `BUILD-CHROMOSOME-START-STOP-ALLELE`, or as it is often written. */
@@ -204,14 +208,14 @@ function ofVariant(
   names: EntityNames,
   written: readonly string[],
 ): Predicate {
-  const own = build ?? names.build ?? null;
-  const builds = own === null ? genomeBuilds.map((one) => one.toUpperCase()) : [own];
+  const ownBuild = build ?? names.build ?? null;
+  const builds = ownBuild === null ? genomeBuilds.map((one) => one.toUpperCase()) : [ownBuild];
   const stop = start + BigInt(reference.length) - 1n;
   const forms = chromosomesOf(chromosome).flatMap((name) => [
     ...builds.flatMap((one) => variantForms(`${one}-${name}-${start}-${stop}-${alternate}`)),
     ...['', 'CHR'].map((prefix) => `${prefix}${name}-${start}-${reference}-${alternate}`),
   ]);
-  return among(fields, 'variant', [...written, ...forms]);
+  return amongEntityFields(fields, 'variant', [...written, ...forms]);
 }
 
 /** Fields that hold rs ids, by their names: `row_id` is the ID of a VCF record. */
@@ -222,8 +226,8 @@ const numberFields = /^(?:rs|dbsnp)/i;
 
 /** Matches records with an rs id, also among several in one text, in a field of variants or in one whose name says so. */
 function ofRsId(id: string, fields: FieldIndex): Predicate {
-  const named = fields.rows.filter(({ path }) => rsFields.test(path.at(-1)!)).map(fieldRef);
-  const conditions = [...fieldsOfEntities(fields, 'variant'), ...named].flatMap(
+  const rsFieldRefs = fields.rows.filter(({ path }) => rsFields.test(path.at(-1)!)).map(fieldRef);
+  const conditions = [...fieldsOfEntities(fields, 'variant'), ...rsFieldRefs].flatMap(
     (field): Predicate[] => {
       const number = numberFields.test(field.path.at(-1)!) ? [isOneOf(field, [id.slice(2)])] : [];
       const isText = field.type === 'string' || field.type === 'text';

@@ -5,7 +5,11 @@ import { Problem } from './problem.js';
 import { scalarOf } from './values.js';
 
 /** Matches records that have one of these names in a field of the entity type, ignoring case. */
-export function among(fields: FieldIndex, type: EntityType, names: readonly string[]): Predicate {
+export function amongEntityFields(
+  fields: FieldIndex,
+  type: EntityType,
+  names: readonly string[],
+): Predicate {
   const found = fieldsOfEntities(fields, type);
   if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
   return or(found.map((field) => isOneOf(field, names)));
@@ -21,7 +25,7 @@ export function fieldsOfEntities(
     .map(fieldRef);
 }
 
-/** Matches records of which a value of the field is one of these names, ignoring case; none if they are no values of its type. */
+/** Matches records with a value of the field that is one of these names, ignoring case; matches none if the names are no values of its type. */
 export function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
   const { type } = field;
   if (type === 'auto' || type === 'object' || type === 'json' || type === 'date') return none;

@@ -1,5 +1,5 @@
 import { isNumeric, type StoredType } from '../../core/types.js';
-import { Problem, show } from './problem.js';
+import { Problem, shownValue } from './problem.js';
 
 const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
 /** The unit of the bins of a histogram of dates. */
@@ -28,13 +28,13 @@ export type Bins =
 export function parseBins(interval: unknown, scale: unknown, type: StoredType | 'auto'): Bins {
   const isLog = scale === 'log';
   if (!isLog && scale !== undefined && scale !== 'linear')
-    throw new Problem(`scale is linear or log, not ${show(scale)}`);
+    throw new Problem(`scale is linear or log, not ${shownValue(scale)}`);
   if (!isNumeric(type)) {
     if (isLog) throw new Problem(`scale log is for numbers, not for a field of type ${type}`);
     const unit = dateUnits.find((candidate) => candidate === (interval ?? 'month'));
     if (!unit)
       throw new Problem(
-        `interval of dates is one of ${dateUnits.join(', ')}, not ${show(interval)}`,
+        `interval of dates is one of ${dateUnits.join(', ')}, not ${shownValue(interval)}`,
       );
     return { kind: 'date', unit };
   }
@@ -68,19 +68,21 @@ function decimalOf(input: unknown): Decimal {
   const [, before = '', after = '', exponent = '0'] =
     (text.length <= longestDecimal && decimalPattern.exec(text)) || [];
   const digits = BigInt(before + after || '0');
-  if (digits === 0n) throw new Problem(`interval is a positive number, not ${show(input)}`);
+  if (digits === 0n) throw new Problem(`interval is a positive number, not ${shownValue(input)}`);
   const zeros = /0*$/.exec(String(digits))![0].length;
   const scale = after.length - Number(exponent) - zeros;
-  const bare = digits / 10n ** BigInt(zeros);
+  const bareDigits = digits / 10n ** BigInt(zeros);
   if (scale < -100 || scale > 100)
-    throw new Problem(`interval lies from 1e-100 to 1e100, not ${show(input)}`);
-  return scale < 0 ? { digits: bare * 10n ** BigInt(-scale), scale: 0 } : { digits: bare, scale };
+    throw new Problem(`interval lies from 1e-100 to 1e100, not ${shownValue(input)}`);
+  return scale < 0
+    ? { digits: bareDigits * 10n ** BigInt(-scale), scale: 0 }
+    : { digits: bareDigits, scale };
 }
 
 function wholeBins({ digits, scale }: Decimal, input: unknown): Bins {
   if (scale > 18 || digits > 2n ** 63n - 1n) {
     throw new Problem(
-      `interval of whole numbers has at most 18 decimals and lies below 2^63, not ${show(input)}`,
+      `interval of whole numbers has at most 18 decimals and lies below 2^63, not ${shownValue(input)}`,
     );
   }
   return { kind: 'whole', digits, scale };
@@ -89,7 +91,7 @@ function wholeBins({ digits, scale }: Decimal, input: unknown): Bins {
 function realBins({ digits, scale }: Decimal, input: unknown): Bins {
   const numerator = Number(digits);
   if (numerator > 1e100)
-    throw new Problem(`interval lies from 1e-100 to 1e100, not ${show(input)}`);
+    throw new Problem(`interval lies from 1e-100 to 1e100, not ${shownValue(input)}`);
   return { kind: 'real', numerator, denominator: Number(`1e${scale}`) };
 }
 
@@ -101,7 +103,7 @@ function logBins({ digits, scale }: Decimal, isWhole: boolean, input: unknown): 
   const step = numerator / denominator;
   if (step < smallestStep || step > largestStep) {
     throw new Problem(
-      `interval of a log scale lies from ${smallestStep} to ${largestStep}, not ${show(input)}`,
+      `interval of a log scale lies from ${smallestStep} to ${largestStep}, not ${shownValue(input)}`,
     );
   }
   // From the smallest to the largest double, or from 1 to the largest long.

@@ -5,7 +5,7 @@ import { isNumeric, type DataType } from '../../core/types.js';
 import { parseBins, type Bins } from './facet-bins.js';
 import { fieldRef, unknownField, type FieldIndex } from './fields.js';
 import type { FieldRef } from '../predicate/predicate.js';
-import { Problem, problemAt, show } from './problem.js';
+import { Problem, problemAt, shownValue } from './problem.js';
 import { numberOf } from './values.js';
 
 /** A parsed facet: an aggregation of one field over the matching records. */
@@ -13,7 +13,7 @@ export type Facet =
   | {
       readonly kind: 'terms';
       readonly field: FieldRef;
-      /** Infinity = all. */
+      /** The most buckets; Infinity for all. */
       readonly limit: number;
       readonly nested: readonly Facet[];
     }
@@ -34,7 +34,7 @@ export type Facet =
 /** A facet of buckets, under which other facets may nest. */
 export type BucketFacet = Extract<Facet, { kind: 'terms' | 'histogram' }>;
 
-/** True for a facet under which others may nest. */
+/** True for a facet that may have nested facets. */
 export function hasBuckets(facet: Facet): facet is BucketFacet {
   return facet.kind === 'terms' || facet.kind === 'histogram';
 }
@@ -44,10 +44,10 @@ export function hasBuckets(facet: Facet): facet is BucketFacet {
  * request has none. Throws an `invalid` error under the key `facets`.
  */
 export function parseFacets(input: unknown, fields: FieldIndex): readonly Facet[] | null {
-  return parse(input, fields, 'facets', 1, { total: 0 });
+  return parseFacet(input, fields, 'facets', 1, { total: 0 });
 }
 
-function parse(
+function parseFacet(
   input: unknown,
   fields: FieldIndex,
   path: string,
@@ -55,7 +55,7 @@ function parse(
   seen: { total: number },
 ): readonly Facet[] | null {
   if (input === null || input === undefined || input === '') return null;
-  const entries = named(input, path);
+  const entries = namedFacets(input, path);
   if (entries.length === 0) return null;
   return entries.map(([name, options]) => {
     const place = `${path}.${name.slice(0, 80)}`;
@@ -74,19 +74,23 @@ function parse(
       }
       const row = fields.find(name);
       if (!row) throw new Problem(unknownField(name, fields));
-      const given = asOptions(options);
-      const kind = kindOf(given.get('facet_type'), row.name, row.dataType);
+      const givenOptions = asOptions(options);
+      const kind = kindOf(givenOptions.get('facet_type'), row.name, row.dataType);
       const field = fieldRef(row);
-      const nested = parse(given.get('facets'), fields, `${place}.facets`, depth + 1, seen) ?? [];
+      const nested =
+        parseFacet(givenOptions.get('facets'), fields, `${place}.facets`, depth + 1, seen) ?? [];
       if (nested.length > 0 && kind !== 'terms' && kind !== 'histogram')
         throw new Problem('Facets nest only under terms and histogram');
-      if (kind === 'terms') return { kind, field, limit: termLimit(given.get('limit')), nested };
-      if (kind === 'stats') return { kind, field, extended: flag(given.get('extended')) };
+      if (kind === 'terms')
+        return { kind, field, limit: termLimit(givenOptions.get('limit')), nested };
+      if (kind === 'stats')
+        return { kind, field, extended: readFlag(givenOptions.get('extended')) };
       if (kind === 'histogram') {
-        const bins = parseBins(given.get('interval'), given.get('scale'), field.type);
+        const bins = parseBins(givenOptions.get('interval'), givenOptions.get('scale'), field.type);
         return { kind, field, bins, nested };
       }
-      if (kind === 'percentiles') return { kind, field, percents: percents(given.get('percents')) };
+      if (kind === 'percentiles')
+        return { kind, field, percents: readPercents(givenOptions.get('percents')) };
       return { kind, field };
     } catch (error) {
       if (error instanceof Problem) throw problemAt('facets', place, error);
@@ -95,33 +99,33 @@ function parse(
   });
 }
 
-function named(input: unknown, path: string): (readonly [string, unknown])[] {
+function namedFacets(input: unknown, path: string): (readonly [string, unknown])[] {
   if (typeof input === 'string') return [[input, null]];
   if (Array.isArray(input)) {
     const list: readonly unknown[] = input;
     return [...new Set(list)].map((name) => {
       if (typeof name !== 'string')
-        throw invalid('facets', `Expected field names in ${path}, not ${show(name)}`);
+        throw invalid('facets', `Expected field names in ${path}, not ${shownValue(name)}`);
       return [name, null];
     });
   }
   if (typeof input === 'object' && input !== null) return Object.entries(input);
-  throw invalid('facets', `Expected an object of facets in ${path}, not ${show(input)}`);
+  throw invalid('facets', `Expected an object of facets in ${path}, not ${shownValue(input)}`);
 }
 
 function asOptions(input: unknown): ReadonlyMap<string, unknown> {
   if (input === null || input === undefined) return new Map();
   if (typeof input !== 'object' || Array.isArray(input))
-    throw new Problem(`Expected options, not ${show(input)}`);
-  const given = Object.entries(input).filter(([, value]) => value !== null);
-  const unknown = given.find(([key]) => !options.has(key));
+    throw new Problem(`Expected options, not ${shownValue(input)}`);
+  const givenFacets = Object.entries(input).filter(([, value]) => value !== null);
+  const unknown = givenFacets.find(([key]) => !options.has(key));
   if (unknown) {
     const [key] = unknown;
     const meant = suggestionFor(key, options, optionSynonyms);
     const fix = didYouMean(meant) || ` Known options: ${[...options].join(', ')}.`;
     throw new Problem(`Unknown facet option: ${key.slice(0, 80)}.${fix}`);
   }
-  return new Map(given);
+  return new Map(givenFacets);
 }
 
 const options: ReadonlySet<string> = new Set([
@@ -182,21 +186,21 @@ function kindsOf(name: string, type: DataType): readonly FacetKind[] {
 }
 
 function kindOf(asked: unknown, name: string, type: DataType): FacetKind {
-  const possible = kindsOf(name, type);
-  if (possible.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
+  const possibleKinds = kindsOf(name, type);
+  if (possibleKinds.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
   if (asked === undefined || asked === '') {
     if (name === '_id') throw new Problem('Field _id has no terms facet; ask for facet_type count');
-    return possible[0]!;
+    return possibleKinds[0]!;
   }
-  const kind = possible.find((candidate) => candidate === asked);
+  const kind = possibleKinds.find((candidate) => candidate === asked);
   if (kind) return kind;
   if (!kinds.includes(asked as FacetKind)) {
     const meant = suggestionFor(String(asked), kinds, kindSynonyms);
     const fix = didYouMean(meant) || ` Known types: ${kinds.join(', ')}.`;
-    throw new Problem(`Unknown facet_type: ${show(asked)}.${fix}`);
+    throw new Problem(`Unknown facet_type: ${shownValue(asked)}.${fix}`);
   }
   throw new Problem(
-    `Field ${name} of type ${type} has no ${asked as string} facet; it has ${possible.join(', ')}`,
+    `Field ${name} of type ${type} has no ${asked as string} facet; it has ${possibleKinds.join(', ')}`,
   );
 }
 
@@ -205,21 +209,21 @@ function termLimit(input: unknown): number {
   const limit = numberOf(input);
   if (typeof limit !== 'bigint' || limit < 0n || limit > BigInt(budgets.facetTerms)) {
     throw new Problem(
-      `The limit of a facet is a whole number from 1 to ${budgets.facetTerms}, or 0 for all terms, not ${show(input)}`,
+      `The limit of a facet is a whole number from 1 to ${budgets.facetTerms}, or 0 for all terms, not ${shownValue(input)}`,
     );
   }
   return limit === 0n ? Infinity : Number(limit);
 }
 
-function flag(input: unknown): boolean {
+function readFlag(input: unknown): boolean {
   if (input === undefined) return false;
   if (typeof input === 'boolean') return input;
   const word = typeof input === 'string' ? input.toLowerCase() : '';
   if (word === 'true' || word === 'false') return word === 'true';
-  throw new Problem(`extended is true or false, not ${show(input)}`);
+  throw new Problem(`extended is true or false, not ${shownValue(input)}`);
 }
 
-function percents(input: unknown): readonly number[] {
+function readPercents(input: unknown): readonly number[] {
   if (input === undefined) return [1, 5, 25, 50, 75, 95, 99];
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   if (list.length === 0 || list.length > 1000)
@@ -227,7 +231,7 @@ function percents(input: unknown): readonly number[] {
   return list.map((member) => {
     const percent = Number(numberOf(member));
     if (percent < 0 || percent > 100)
-      throw new Problem(`percents lie from 0 to 100, not ${show(member)}`);
+      throw new Problem(`percents lie from 0 to 100, not ${shownValue(member)}`);
     return percent;
   });
 }

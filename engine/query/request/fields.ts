@@ -7,7 +7,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 export interface FieldIndex {
   find(name: string): DatasetField | undefined;
   readonly rows: readonly DatasetField[];
-  /** The names that `find` knows. */
+  /** All names that `find` accepts. */
   names(): readonly string[];
 }
 
@@ -24,8 +24,8 @@ export function unknownField(name: string, fields: FieldIndex): string {
  * object. The reserved fields `_id` and `_commit` are included unless `hasReserved` is false.
  */
 export function indexFields(rows: readonly DatasetField[], hasReserved = true): FieldIndex {
-  const known = hasReserved ? indexes.get(rows) : undefined;
-  if (known !== undefined) return known;
+  const cachedIndex = hasReserved ? indexes.get(rows) : undefined;
+  if (cachedIndex !== undefined) return cachedIndex;
   const index = newIndex(rows, hasReserved);
   if (hasReserved) indexes.set(rows, index);
   return index;
@@ -35,7 +35,7 @@ export function indexFields(rows: readonly DatasetField[], hasReserved = true): 
 const indexes = new WeakMap<readonly DatasetField[], FieldIndex>();
 
 function newIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldIndex {
-  return indexOf(hasReserved ? reserved : [], rows, 0);
+  return indexOf(hasReserved ? reservedFields : [], rows, 0);
 }
 
 /** Indexes fields by their path without its first `depth` names. */
@@ -59,10 +59,10 @@ function indexOf(
 export function elementFields({ rows }: FieldIndex, list: DatasetField): FieldIndex | undefined {
   if (list.dataType !== 'object' || list.isList !== true) return undefined;
   const { path } = list;
-  const inside = rows.filter(
+  const membersInside = rows.filter(
     (row) => row.path.length > path.length && path.every((name, i) => row.path[i] === name),
   );
-  return inside.length === 0 ? undefined : indexOf([], inside, path.length);
+  return membersInside.length === 0 ? undefined : indexOf([], membersInside, path.length);
 }
 
 /** The field as a predicate refers to it. */
@@ -94,6 +94,6 @@ export function uncataloguedField(
   };
 }
 
-const reserved: readonly DatasetField[] = ['_id', '_commit'].map((name) =>
+const reservedFields: readonly DatasetField[] = ['_id', '_commit'].map((name) =>
   uncataloguedField([name], 'string'),
 );

@@ -1,9 +1,9 @@
 import { budgets } from '../../core/budgets.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
-import { condition, isRangeAction, splitKey } from './actions.js';
+import { conditionOfAction, isRangeAction, splitKey } from './actions.js';
 import { elementFields, fieldRef, unknownField, type FieldIndex } from './fields.js';
 import { all, and, any, none, not, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, problemAt, show } from './problem.js';
+import { Problem, problemAt, shownValue } from './problem.js';
 
 /**
  * Parses `filters` (query language 2.1): a list of items joined by AND, each a pair `[FIELD__ACTION, VALUE]` or an object with
@@ -15,10 +15,10 @@ export function parseFilters(
   rules: FilterRules = datasetRules,
 ): Predicate {
   if (input === null || input === undefined) return all;
-  return and(items(input, 'filters', 1, { fields, rules, size: { nodes: 0 } }));
+  return and(readItems(input, 'filters', 1, { fields, rules, size: { nodes: 0 } }));
 }
 
-/** How filters on something other than a dataset differ from those on a dataset. */
+/** How filters on documents of the catalogue differ from filters on a dataset. */
 export interface FilterRules {
   /** Actions that are not available. */
   readonly refused: ReadonlySet<string>;
@@ -35,12 +35,12 @@ interface Parsing {
 }
 
 /** The items of a list; a single pair or object stands for a list of one. */
-function items(input: unknown, path: string, depth: number, parsing: Parsing): Predicate[] {
-  if (isPair(input) || !Array.isArray(input)) return [item(input, path, depth, parsing)];
-  return input.map((member, index) => item(member, `${path}[${index}]`, depth, parsing));
+function readItems(input: unknown, path: string, depth: number, parsing: Parsing): Predicate[] {
+  if (isPair(input) || !Array.isArray(input)) return [readItem(input, path, depth, parsing)];
+  return input.map((member, index) => readItem(member, `${path}[${index}]`, depth, parsing));
 }
 
-function item(input: unknown, path: string, depth: number, parsing: Parsing): Predicate {
+function readItem(input: unknown, path: string, depth: number, parsing: Parsing): Predicate {
   try {
     parsing.size.nodes += 1;
     if (parsing.size.nodes > budgets.filterNodes) {
@@ -55,12 +55,12 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
         true,
       );
     }
-    if (isPair(input)) return pair(input[0], input[1], parsing);
+    if (isPair(input)) return readPair(input[0], input[1], parsing);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
-      return operation(input, path, depth, parsing);
+      return readOperation(input, path, depth, parsing);
     }
     throw new Problem(
-      `Expected [field, value] or an object with and, or, not, any; got ${show(input)}`,
+      `Expected [field, value] or an object with and, or, not, any; got ${shownValue(input)}`,
     );
   } catch (error) {
     if (error instanceof Problem) throw problemAt('filters', path, error);
@@ -68,7 +68,7 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
   }
 }
 
-function pair(key: string, value: unknown, { fields, rules }: Parsing): Predicate {
+function readPair(key: string, value: unknown, { fields, rules }: Parsing): Predicate {
   const { name, action } = splitKey(key, (one) => fields.find(one) !== undefined);
   const field = fields.find(name);
   if (!field) throw new Problem(unknownField(name, fields));
@@ -77,14 +77,14 @@ function pair(key: string, value: unknown, { fields, rules }: Parsing): Predicat
   if (rules.refused.has(action)) throw new Problem(`Action ${action} is not supported here`);
   const ref = fieldRef(field);
   const isNumber = rules.isAllText && isRangeAction(action) && ref.type === 'string';
-  return condition(
+  return conditionOfAction(
     isNumber ? { ...ref, type: 'double', isNumberInText: true } : ref,
     action,
     value,
   );
 }
 
-function operation(input: object, path: string, depth: number, parsing: Parsing): Predicate {
+function readOperation(input: object, path: string, depth: number, parsing: Parsing): Predicate {
   const entries = Object.entries(input);
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) {
@@ -110,17 +110,17 @@ type FilterOperator = (
 ) => Predicate;
 
 const operators: ReadonlyMap<string, FilterOperator> = new Map([
-  ['and', combining(and)],
-  ['or', combining(or)],
-  ['not', combining((members) => not(and(members)))],
+  ['and', combiningOperator(and)],
+  ['or', combiningOperator(or)],
+  ['not', combiningOperator((members) => not(and(members)))],
   ['any', sameElement],
 ]);
 
-function combining(build: (members: Predicate[]) => Predicate): FilterOperator {
+function combiningOperator(build: (members: Predicate[]) => Predicate): FilterOperator {
   return (operand, path, depth, parsing) => {
     if (typeof operand !== 'object' || operand === null)
-      throw new Problem(`Operator ${path.slice(path.lastIndexOf('.') + 1)} expects a list, not ${show(operand)}`); // prettier-ignore
-    return build(items(operand, path, depth, parsing));
+      throw new Problem(`Operator ${path.slice(path.lastIndexOf('.') + 1)} expects a list, not ${shownValue(operand)}`); // prettier-ignore
+    return build(readItems(operand, path, depth, parsing));
   };
 }
 
@@ -133,7 +133,7 @@ function sameElement(operand: unknown, path: string, depth: number, parsing: Par
   if (field.dataType === 'auto') return none;
   const fields = elementFields(parsing.fields, field);
   if (!fields) throw new Problem(`${name} is not a list of objects; a condition on its fields is written ["${name}.FIELD", VALUE]`); // prettier-ignore
-  const members = items(filters, `${path}.filters`, depth, { ...parsing, fields });
+  const members = readItems(filters, `${path}.filters`, depth, { ...parsing, fields });
   return any(fieldRef(field), and(members));
 }
 
@@ -141,7 +141,7 @@ function sameElement(operand: unknown, path: string, depth: number, parsing: Par
 function elementConditions(operand: unknown): { readonly path: string; readonly filters: object } {
   if (typeof operand !== 'object' || operand === null || Array.isArray(operand))
     throw new Problem(
-      `Operator any expects {"path": LIST, "filters": [...]}, not ${show(operand)}`,
+      `Operator any expects {"path": LIST, "filters": [...]}, not ${shownValue(operand)}`,
     );
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
   const [other] = Object.keys(more);
@@ -149,10 +149,10 @@ function elementConditions(operand: unknown): { readonly path: string; readonly 
     throw new Problem(`Operator any takes path and filters, not ${other.slice(0, 80)}`);
   if (typeof path !== 'string')
     throw new Problem(
-      `Operator any needs the name of a list of objects as its path, not ${show(path)}`,
+      `Operator any needs the name of a list of objects as its path, not ${shownValue(path)}`,
     );
   if (typeof filters !== 'object' || filters === null)
-    throw new Problem(`Operator any needs a list of filters, not ${show(filters)}`);
+    throw new Problem(`Operator any needs a list of filters, not ${shownValue(filters)}`);
   return { path, filters };
 }
 

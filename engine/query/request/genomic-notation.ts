@@ -1,13 +1,13 @@
-/** What a text in a notation of genomics names; positions are 1-based and inclusive, chromosomes have no `chr`. */
+/** The parsed form of a genomic notation; positions are 1-based and inclusive, chromosomes have no `chr`. */
 export type GenomicNotation =
   | (Locus & { readonly kind: 'region'; readonly stop: bigint })
   | (Locus & { readonly kind: 'variant'; readonly reference: string; readonly alternate: string })
   | { readonly kind: 'rs'; readonly id: string };
 
 interface Locus {
-  /** In upper case; null for the build of the dataset. */
+  /** The build in upper case; null for the build of the dataset. */
   readonly build: string | null;
-  /** In upper case. */
+  /** The chromosome in upper case. */
   readonly chromosome: string;
   readonly start: bigint;
 }
@@ -18,10 +18,10 @@ interface Locus {
  */
 const regionPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
-/** The same, with a reference and an alternate instead of an end. */
+/** The pattern of a variant, with a reference and an alternate in place of the stop. */
 const variantPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;
-/** In capitals, the name of a gene may look alike: RS1. */
+/** The name of a gene in capitals may look alike: RS1. */
 const rsPattern = /^(?:rs\d+|[Rr][Ss]\d{3,})$/;
 
 /**

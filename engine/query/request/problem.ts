@@ -17,7 +17,7 @@ export function problemAt(key: string, path: string, problem: Problem): AppError
 }
 
 /** A value from a request for a message: short, and safe to log. */
-export function show(value: unknown): string {
+export function shownValue(value: unknown): string {
   const text =
     typeof value === 'string'
       ? JSON.stringify(value)

@@ -7,10 +7,10 @@ import {
   type Predicate,
   type RangeEnd,
 } from '../predicate/predicate.js';
-import { Problem, show } from './problem.js';
-import { floating, floorOf, limits, momentOf, numberOf } from './values.js';
+import { Problem, shownValue } from './problem.js';
+import { floatingValue, floorOf, typeLimits, momentOf, numberOf } from './values.js';
 
-export const ranged = (type: StoredType | 'auto'): boolean => isNumeric(type) || type === 'date';
+export const isRanged = (type: StoredType | 'auto'): boolean => isNumeric(type) || type === 'date';
 
 /** A range from a list of its two ends. */
 export function twoEnded(
@@ -20,26 +20,30 @@ export function twoEnded(
   inclusive: boolean,
 ): Predicate {
   if (!Array.isArray(value) || value.length !== 2) {
-    throw new Problem(`Action ${name} expects a list of two values, not ${show(value)}`);
+    throw new Problem(`Action ${name} expects a list of two values, not ${shownValue(value)}`);
   }
   const [from, to] = value as [unknown, unknown];
-  if (order(field, from) > order(field, to)) {
+  if (orderValue(field, from) > orderValue(field, to)) {
     throw new Problem(
-      `Action ${name} expects its smaller value first, not ${show(from)} before ${show(to)}`,
+      `Action ${name} expects its smaller value first, not ${shownValue(from)} before ${shownValue(to)}`,
     );
   }
-  return and([range(field, low(field, from, inclusive), high(field, to, inclusive))]);
+  return and([
+    rangePredicate(field, lowEnd(field, from, inclusive), highEnd(field, to, inclusive)),
+  ]);
 }
 
-/** What the ends of a range are compared by: as the field stores them, since a decimal and the double nearest to it are one value there. */
-function order({ type }: FieldRef, value: unknown): bigint | number {
+/**
+ * The form in which the ends of a range are compared: as the field stores them, since a decimal and the double nearest to it are then one value.
+ */
+function orderValue({ type }: FieldRef, value: unknown): bigint | number {
   if (type === 'date') return momentOf(value).start;
   const number = numberOf(value);
-  return type === 'double' || type === 'float' ? floating(type, number) : number;
+  return type === 'double' || type === 'float' ? floatingValue(type, number) : number;
 }
 
 /** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `condition` does. */
-export function interval(
+export function intervalPredicate(
   field: FieldRef,
   from: RangeEndText | null,
   to: RangeEndText | null,
@@ -47,18 +51,18 @@ export function interval(
   if (field.type === 'string') {
     const bound = (end: RangeEndText | null): RangeEnd | null =>
       end && { value: end.text, inclusive: end.inclusive };
-    return range(field, bound(from), bound(to));
+    return rangePredicate(field, bound(from), bound(to));
   }
-  if (!ranged(field.type))
+  if (!isRanged(field.type))
     throw new Problem(`${field.name} is of type ${field.type}: it has no ranges`);
-  return range(
+  return rangePredicate(
     field,
-    from && low(field, from.text, from.inclusive),
-    to && high(field, to.text, to.inclusive),
+    from && lowEnd(field, from.text, from.inclusive),
+    to && highEnd(field, to.text, to.inclusive),
   );
 }
 
-/** One end of a range, as text of the request. */
+/** An end of a range, as text of the request. */
 export interface RangeEndText {
   readonly text: string;
   readonly inclusive: boolean;
@@ -67,36 +71,38 @@ export interface RangeEndText {
 /** A bound of a range; `none` if no stored value can satisfy it. */
 type End = RangeEnd | 'none';
 
-export function range(field: FieldRef, from: End | null, to: End | null): Predicate {
+export function rangePredicate(field: FieldRef, from: End | null, to: End | null): Predicate {
   if (from === 'none' || to === 'none') return none;
   return node({ kind: 'range', field, low: from, high: to });
 }
 
-export function low(field: FieldRef, value: unknown, inclusive: boolean): End {
+export function lowEnd(field: FieldRef, value: unknown, inclusive: boolean): End {
   const { type } = field;
   if (type === 'date') {
     const { start, end } = momentOf(value);
     return { value: inclusive ? start : end, inclusive: true };
   }
   const number = numberOf(value);
-  if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
+  if (type === 'double' || type === 'float')
+    return { value: floatingValue(type, number), inclusive };
   // Among whole numbers, above 1.5 is above 1.
-  if (typeof number === 'number') return low(field, floorOf(value), false);
-  const [smallest, largest] = limits(type);
+  if (typeof number === 'number') return lowEnd(field, floorOf(value), false);
+  const [smallest, largest] = typeLimits(type);
   if (number > largest) return 'none';
   return number < smallest ? { value: smallest, inclusive: true } : { value: number, inclusive };
 }
 
-export function high(field: FieldRef, value: unknown, inclusive: boolean): End {
+export function highEnd(field: FieldRef, value: unknown, inclusive: boolean): End {
   const { type } = field;
   if (type === 'date') {
     const { start, end } = momentOf(value);
     return { value: inclusive ? end : start, inclusive: false };
   }
   const number = numberOf(value);
-  if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
-  if (typeof number === 'number') return high(field, floorOf(value), true);
-  const [smallest, largest] = limits(type);
+  if (type === 'double' || type === 'float')
+    return { value: floatingValue(type, number), inclusive };
+  if (typeof number === 'number') return highEnd(field, floorOf(value), true);
+  const [smallest, largest] = typeLimits(type);
   if (number < smallest) return 'none';
   return number > largest ? { value: largest, inclusive: true } : { value: number, inclusive };
 }

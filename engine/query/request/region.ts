@@ -2,7 +2,7 @@ import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-
 import { fieldsOfEntities, isOneOf } from './entity-fields.js';
 import { fieldRef, type FieldIndex } from './fields.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, show } from './problem.js';
+import { Problem, shownValue } from './problem.js';
 import { scalarOf, textOf } from './values.js';
 
 /** A genomic region; coordinates are 1-based and inclusive. */
@@ -28,29 +28,29 @@ export function regionOf(value: unknown): Region {
 /** The problem of a build that is not known. */
 export function unknownBuild(build: unknown): Problem {
   return new Problem(
-    `Expected the build ${knownBuilds}, not ${show(build)}.${suggestedBuild(build)}`,
+    `Expected the build ${knownBuilds}, not ${shownValue(build)}.${suggestedBuild(build)}`,
   );
 }
 
-interface Parts {
+interface RegionParts {
   readonly build: unknown;
   readonly chromosome: unknown;
   readonly start: unknown;
   readonly stop: unknown;
 }
 
-function partsOfText(text: string): Parts {
+function partsOfText(text: string): RegionParts {
   const match = /^(t2t-chm13|[^-]+)-(.+)-(\d+)-(\d+)$/i.exec(text.trim());
   if (!match)
-    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${show(text)}`); // prettier-ignore
+    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${shownValue(text)}`); // prettier-ignore
   const [, build, chromosome, start, stop] = match;
   return { build, chromosome, start, stop };
 }
 
-function partsOfObject(value: unknown): Parts {
+function partsOfObject(value: unknown): RegionParts {
   if (typeof value !== 'object' || value === null)
-    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${show(value)}`); // prettier-ignore
-  const { build = null, chromosome, start, stop } = value as Partial<Parts>;
+    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${shownValue(value)}`); // prettier-ignore
+  const { build = null, chromosome, start, stop } = value as Partial<RegionParts>;
   if (chromosome === undefined || start === undefined || stop === undefined)
     throw new Problem('A region needs chromosome, start and stop');
   return { build, chromosome, start, stop };
@@ -59,7 +59,7 @@ function partsOfObject(value: unknown): Parts {
 function wholeNumber(value: unknown): bigint {
   const number = scalarOf('long', value);
   if (typeof number !== 'bigint' || number < 0n)
-    throw new Problem(`Expected a position, not ${show(value)}`);
+    throw new Problem(`Expected a position, not ${shownValue(value)}`);
   return number;
 }
 
@@ -69,13 +69,15 @@ export function chromosomesOf(name: string): readonly string[] {
 }
 
 /** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
-export function overlapping(region: Region, fields: FieldIndex): Predicate {
-  const named = fieldsOfEntities(fields, 'genomic_region', 'variant').filter(
+export function overlapPredicate(region: Region, fields: FieldIndex): Predicate {
+  const regionFields = fieldsOfEntities(fields, 'genomic_region', 'variant').filter(
     ({ type }) => type === 'string' || type === 'text',
   );
   const conditions = chromosomesOf(region.chromosome).flatMap((chromosome): Predicate[] => {
     const coordinates = coordinatesIn({ ...region, chromosome }, fields);
-    const overlaps = named.map((field) => node({ kind: 'overlap', field, ...region, chromosome }));
+    const overlaps = regionFields.map((field) =>
+      node({ kind: 'overlap', field, ...region, chromosome }),
+    );
     return coordinates === undefined ? overlaps : [coordinates, ...overlaps];
   });
   if (conditions.length === 0) {

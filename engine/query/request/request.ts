@@ -16,7 +16,7 @@ import {
   type Predicate,
   type ScoreTerm,
 } from '../predicate/predicate.js';
-import { Problem, problemAt, show } from './problem.js';
+import { Problem, problemAt, shownValue } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
 import { scoreTermsOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
@@ -34,13 +34,13 @@ export interface QueryRequest {
   readonly offset: number;
   /** How far the client has read with a cursor; absent for a single page. */
   readonly cursor?: CursorProgress;
-  /** Null if the request has none. */
+  /** The facets; null if the request has none. */
   readonly facets: readonly Facet[] | null;
   /** The conditions as the request writes them, if the answer is to be explained. */
   readonly explain?: Explaining;
 }
 
-/** One key of an ordering; records without a value come last in both directions. */
+/** A key of an ordering; records without a value come last in both directions. */
 export interface OrderKey {
   readonly field: FieldRef;
   readonly descending: boolean;
@@ -55,7 +55,7 @@ export function parseQuery(
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
-  return parse(body, fields, genes, pageRule);
+  return parseRequest(body, fields, genes, pageRule);
 }
 
 /** The parts that a query of a file does not support (contract 6.7). */
@@ -71,19 +71,21 @@ export type OutputFormat = (typeof outputFormats)[number];
  */
 export function parseOutput(input: unknown): OutputFormat {
   const body = asBody(input);
-  const refused = notOfFiles.filter((key) => isGiven(body[key]));
-  if (refused.length > 0) {
-    const messages = refused.map((key) => [key, ['Not supported in a query of a file']] as const);
+  const refusedKeys = notOfFiles.filter((key) => isGiven(body[key]));
+  if (refusedKeys.length > 0) {
+    const messages = refusedKeys.map(
+      (key) => [key, ['Not supported in a query of a file']] as const,
+    );
     throw new AppError(
       'invalid',
-      `Not supported in a query of a file: ${refused.join(', ')}`,
+      `Not supported in a query of a file: ${refusedKeys.join(', ')}`,
       Object.fromEntries(messages),
     );
   }
-  const given = isGiven(body['output_format']) ? body['output_format'] : 'json';
-  const format = outputFormats.find((one) => one === given);
+  const givenFormat = isGiven(body['output_format']) ? body['output_format'] : 'json';
+  const format = outputFormats.find((one) => one === givenFormat);
   if (format === undefined)
-    throw invalid('output_format', `Expected json, csv or tsv, not ${show(given)}`);
+    throw invalid('output_format', `Expected json, csv or tsv, not ${shownValue(givenFormat)}`);
   return format;
 }
 
@@ -98,17 +100,20 @@ export function parseFileQuery(
   fields: readonly DatasetField[],
   isAllText: boolean,
 ): QueryRequest {
-  const refused = new Set(['regexp', 'regex']);
-  const request = parse(body, fields, undefined, pageRule, { refused, isAllText });
+  const refusedActions = new Set(['regexp', 'regex']);
+  const request = parseRequest(body, fields, undefined, pageRule, {
+    refused: refusedActions,
+    isAllText,
+  });
   return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
 }
 
 const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
-/** Parses the body of a search, over fields that are not those of a dataset: without `entities`, `genome_build` and `explain`. */
+/** Parses the body of a search, whose fields are not those of a dataset: `entities`, `genome_build` and `explain` are ignored. */
 export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
-  const given = { ...asBody(body), entities: null, genome_build: null, explain: null };
-  return parseOver(given, index, undefined, pageRule);
+  const givenBody = { ...asBody(body), entities: null, genome_build: null, explain: null };
+  return parseOver(givenBody, index, undefined, pageRule);
 }
 
 /** Parses the `params` of an export: a query without facets and offset, which by default returns every record. */
@@ -119,22 +124,22 @@ export function parseExportParams(
 ): QueryRequest {
   const rule = { ...everyRecord, largest: 'exportLimit' } as const;
   refusePages(params, 'an export');
-  const request = parse(params, fields, genes, rule);
+  const request = parseRequest(params, fields, genes, rule);
   refuseExplanation(request, 'an export');
   const isSafe = (params as RequestBody | null)?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
-    throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
+    throw invalid('csv_safe', `Expected true or false, not ${shownValue(isSafe)}`);
   return request;
 }
 
-/** Parses the `source_params` of a migration: the same with any limit. */
+/** Parses the `source_params` of a migration: a query as of an export, with any limit. */
 export function parseMigrationParams(
   params: unknown,
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
   refusePages(params, 'a migration');
-  const request = parse(params, fields, genes, everyRecord);
+  const request = parseRequest(params, fields, genes, everyRecord);
   refuseExplanation(request, 'a migration');
   return request;
 }
@@ -146,13 +151,13 @@ function refuseExplanation({ explain }: QueryRequest, where: string): void {
 }
 
 function refusePages(params: unknown, where: string): void {
-  const given = params as RequestBody | null;
-  const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
-  if (refused.length === 0) return;
-  const messages = refused.map((key) => [key, [`Not supported in ${where}`]] as const);
+  const givenParams = params as RequestBody | null;
+  const refusedKeys = (['facets', 'offset'] as const).filter((key) => isGiven(givenParams?.[key]));
+  if (refusedKeys.length === 0) return;
+  const messages = refusedKeys.map((key) => [key, [`Not supported in ${where}`]] as const);
   throw new AppError(
     'invalid',
-    `Not supported in ${where}: ${refused.join(', ')}`,
+    `Not supported in ${where}: ${refusedKeys.join(', ')}`,
     Object.fromEntries(messages),
   );
 }
@@ -165,7 +170,7 @@ interface LimitRule {
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
-function parse(
+function parseRequest(
   input: unknown,
   rows: readonly DatasetField[],
   genes: GeneNames | undefined,
@@ -183,10 +188,10 @@ function parseOver(
   rule: LimitRule,
   filterRules?: FilterRules,
 ): QueryRequest {
-  const started = performance.now();
+  const startedAt = performance.now();
   const body = asBody(input);
   const errors: AppError[] = [];
-  // Every part is parsed even after a mistake, so that one answer reports all mistakes.
+  // Every part is parsed even after an error, so that one answer reports all errors.
   const part = <T>(work: () => T): T => {
     try {
       return work();
@@ -203,35 +208,38 @@ function parseOver(
   const names = { genes, build: wantedBuild === '' ? null : wantedBuild };
   const entities = part(() => parseEntities(body['entities'], index, names));
   const build = part(() => genomeBuild(body['genome_build'], index));
-  const isExplained = part(() => flag('explain', body['explain']));
+  const isExplained = part(() => readFlag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
     scores: [...scoreTermsOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),
-    limit: part(() => count('limit', body['limit'], rule)),
-    offset: part(() => count('offset', body['offset'], { limit: 0, smallest: 0 })),
+    limit: part(() => readCount('limit', body['limit'], rule)),
+    offset: part(() => readCount('offset', body['offset'], { limit: 0, smallest: 0 })),
     facets: part(() => parseFacets(body['facets'], index)),
   };
-  if (errors.length > 0) throw merged(errors);
+  if (errors.length > 0) throw mergeErrors(errors);
   if (!isExplained) return request;
   const context = { index, names, rules: filterRules };
-  const given = isGiven(body['genome_build'])
+  const givenBuild = isGiven(body['genome_build'])
     ? { value: body['genome_build'] as string, predicate: build }
     : null;
   const { filters: list, query: text, entities: pairs } = body;
-  const root = explainTree({ filters: list, query: text, entities: pairs, build: given }, context);
-  return { ...request, explain: { ...context, root, parseMs: performance.now() - started } };
+  const root = explainTree(
+    { filters: list, query: text, entities: pairs, build: givenBuild },
+    context,
+  );
+  return { ...request, explain: { ...context, root, parseMs: performance.now() - startedAt } };
 }
 
 /** A boolean, also as the string `true` or `false`; false when absent. */
-function flag(key: string, input: unknown): boolean {
+function readFlag(key: string, input: unknown): boolean {
   if (input === undefined || input === null || input === '') return false;
   const word = typeof input === 'string' ? input.toLowerCase() : input;
   if (word === true || word === 'true') return true;
   if (word === false || word === 'false') return false;
-  throw invalid(key, `Expected true or false, not ${show(input)}`);
+  throw invalid(key, `Expected true or false, not ${shownValue(input)}`);
 }
 
 /** Refuses computed fields where a query stands inside another request, or is of a file: they would be ignored otherwise. */
@@ -261,7 +269,7 @@ function asBody(input: unknown): RequestBody {
   return input as RequestBody;
 }
 
-function merged(errors: readonly AppError[]): AppError {
+function mergeErrors(errors: readonly AppError[]): AppError {
   const fields: FieldErrors = Object.fromEntries(
     errors.flatMap((error) => Object.entries(error.fields ?? {})),
   );
@@ -269,7 +277,7 @@ function merged(errors: readonly AppError[]): AppError {
 }
 
 /** A list of names; a single name stands for a list of one. Null when absent. */
-function names(key: string, input: unknown): readonly string[] | null {
+function readNames(key: string, input: unknown): readonly string[] | null {
   if (!isGiven(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   if (list.length > budgets.filterNodes)
@@ -282,7 +290,8 @@ function names(key: string, input: unknown): readonly string[] | null {
       ),
     );
   return list.map((name) => {
-    if (typeof name !== 'string') throw invalid(key, `Expected field names, not ${show(name)}`);
+    if (typeof name !== 'string')
+      throw invalid(key, `Expected field names, not ${shownValue(name)}`);
     return name;
   });
 }
@@ -292,25 +301,25 @@ function fieldPaths(
   input: unknown,
   index: FieldIndex,
 ): readonly (readonly string[])[] | null {
-  const wanted = names(key, input);
-  if (!wanted) return null;
-  return wanted.map((name) => {
+  const wantedNames = readNames(key, input);
+  if (!wantedNames) return null;
+  return wantedNames.map((name) => {
     const field = index.find(name);
     if (!field) throw invalid(key, unknownField(name, index));
     return field.path;
   });
 }
 
-/** Unknown names are ignored. */
+/** The paths of the excluded fields; unknown names are ignored. */
 function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly string[])[] {
-  return (names('exclude_fields', input) ?? []).flatMap((name) => {
+  return (readNames('exclude_fields', input) ?? []).flatMap((name) => {
     const field = index.find(name);
     return field ? [field.path] : [];
   });
 }
 
 function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
-  return (names('ordering', input) ?? []).map((name) => {
+  return (readNames('ordering', input) ?? []).map((name) => {
     // A field whose name starts with a minus sign is found first.
     const descending = !index.find(name) && name.startsWith('-');
     const field = index.find(descending ? name.slice(1) : name);
@@ -329,12 +338,12 @@ function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
 
 const unordered: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
 
-function count(key: string, input: unknown, rule: LimitRule): number {
+function readCount(key: string, input: unknown, rule: LimitRule): number {
   if (input === undefined || input === null) return rule.limit;
   const text = typeof input === 'object' ? '' : String(input as string | number).trim();
   const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number) || number < rule.smallest) {
-    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${show(input)}`);
+    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${shownValue(input)}`);
   }
   const { largest } = rule;
   if (largest !== undefined && number > budgets[largest])
@@ -350,7 +359,7 @@ function genomeBuild(input: unknown, index: FieldIndex): Predicate {
   if (!isGiven(input)) return all;
   const build = genomeBuildNamed(input)?.toUpperCase();
   if (build === undefined)
-    throw invalid('genome_build', `Expected ${knownBuilds}, not ${show(input)}.${suggestedBuild(input)}`); // prettier-ignore
+    throw invalid('genome_build', `Expected ${knownBuilds}, not ${shownValue(input)}.${suggestedBuild(input)}`); // prettier-ignore
   const row = index.find('genomic_coordinates.build');
   if (row?.dataType !== 'string') return all;
   const field = fieldRef(row);

@@ -6,7 +6,7 @@ import { isPair } from './filter.js';
 export interface SeparatedQuery {
   readonly stored: JsonObject;
   readonly computed: JsonObject;
-  /** Where the filters of each part stand in the query: `filters[2].and[0]`. */
+  /** The positions of each part's filters in the query: `filters[2].and[0]`. */
   readonly positions: { readonly stored: readonly string[]; readonly computed: readonly string[] };
   /** The paths of the stored fields that the second part names; null for all fields. */
   readonly paths: readonly (readonly string[])[] | null;
@@ -20,10 +20,10 @@ export function partsNaming(
   const { filters, ordering, facets, query: text } = query;
   const isQueried = typeof text === 'string' && [...names].some((name) => namedIn(text, name));
   return [
-    ...(mentions(filters, names) ? (['filters'] as const) : []),
+    ...(mentionsAny(filters, names) ? (['filters'] as const) : []),
     ...(isQueried ? (['query'] as const) : []),
-    ...(mentions(ordering, names) ? (['ordering'] as const) : []),
-    ...(mentions(facets, names) ? (['facets'] as const) : []),
+    ...(mentionsAny(ordering, names) ? (['ordering'] as const) : []),
+    ...(mentionsAny(facets, names) ? (['facets'] as const) : []),
   ];
 }
 
@@ -36,39 +36,42 @@ export function namesIn(query: JsonObject, names: ReadonlySet<string>): Readonly
  * Separates a query: the filters that are joined by AND and name stored fields only, the query string, entities and the build come first.
  * Text that only seems to name a field puts a filter into the second part, where it means the same.
  */
-export function separated(
+export function separateQuery(
   query: JsonObject,
   names: ReadonlySet<string>,
   fields: readonly DatasetField[],
 ): SeparatedQuery {
   const { filters, query: text, entities, genome_build, ordering, facets, explain } = query;
   const all = conjuncts(filters, 'filters');
-  const late = all.filter(({ filter }) => mentions(filter, names));
-  const early = all.filter((one) => !late.includes(one));
-  const listed = (some: readonly Conjunct[]): readonly unknown[] =>
+  const lateConjuncts = all.filter(({ filter }) => mentionsAny(filter, names));
+  const early = all.filter((one) => !lateConjuncts.includes(one));
+  const filtersOf = (some: readonly Conjunct[]): readonly unknown[] =>
     some.map(({ filter }) => filter);
-  const positions = { stored: early.map(({ at }) => at), computed: late.map(({ at }) => at) };
-  const computed = { filters: listed(late), ordering, facets, explain };
-  const stored = { filters: listed(early), query: text, entities, genome_build };
-  const paths = fields.filter(({ name }) => mentions([computed.filters, ordering, facets], new Set([name]))).map(({ path }) => path); // prettier-ignore
-  return { stored: given(stored), computed: given(computed), positions, paths };
+  const positions = {
+    stored: early.map(({ at }) => at),
+    computed: lateConjuncts.map(({ at }) => at),
+  };
+  const computedPart = { filters: filtersOf(lateConjuncts), ordering, facets, explain };
+  const stored = { filters: filtersOf(early), query: text, entities, genome_build };
+  const paths = fields.filter(({ name }) => mentionsAny([computedPart.filters, ordering, facets], new Set([name]))).map(({ path }) => path); // prettier-ignore
+  return { stored: definedParts(stored), computed: definedParts(computedPart), positions, paths };
 }
 
 /** The query with everything in the second part, which is asked of all records. */
-export function unseparated(query: JsonObject): SeparatedQuery {
+export function unseparateQuery(query: JsonObject): SeparatedQuery {
   const { filters, query: text, entities, genome_build, ordering, facets, explain } = query;
-  const computed = { filters, query: text, entities, genome_build, ordering, facets, explain };
+  const computedPart = { filters, query: text, entities, genome_build, ordering, facets, explain };
   const positions = { stored: [], computed: [] };
-  return { stored: {}, computed: given(computed), positions, paths: null };
+  return { stored: {}, computed: definedParts(computedPart), positions, paths: null };
 }
 
-/** One of the filters that a query joins by AND, and its position. */
+/** A filter that a query joins to others by AND, and its position. */
 interface Conjunct {
   readonly filter: unknown;
   readonly at: string;
 }
 
-/** The filters that a list joins by AND, with those of an `and` in it. */
+/** The filters that a list joins by AND, including those of a nested `and`. */
 function conjuncts(filters: unknown, path: string): readonly Conjunct[] {
   if (filters === undefined || filters === null) return [];
   const isOne = isPair(filters) || !Array.isArray(filters);
@@ -87,25 +90,27 @@ export function positionIn(text: string, positions: readonly string[]): string {
   return text.replace(/^filters\[(\d+)\]/, (own, index) => positions[Number(index)] ?? own);
 }
 
-/** The query without what `separated` gives to its parts: which page, and which fields of its records. */
+/** The query without what `separateQuery` gives to its parts: which page, and which fields of its records. */
 export function withoutConditions(query: JsonObject): JsonObject {
   const { filters: _, query: __, entities: ___, genome_build: ____, ordering: _____, facets: ______, explain: _______, ...page } = query; // prettier-ignore
   return page;
 }
 
-function given(parts: JsonObject): JsonObject {
+function definedParts(parts: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(parts).filter(([, value]) => value !== undefined && value !== null),
   );
 }
 
 /** Whether a text in a value may be one of the names, with an action behind it, a member, or a minus sign before it. */
-function mentions(value: unknown, names: ReadonlySet<string>): boolean {
+function mentionsAny(value: unknown, names: ReadonlySet<string>): boolean {
   if (typeof value === 'string')
     return isName(value, names) || (value.startsWith('-') && isName(value.slice(1), names));
-  if (Array.isArray(value)) return value.some((one) => mentions(one, names));
+  if (Array.isArray(value)) return value.some((one) => mentionsAny(one, names));
   if (!isObject(value)) return false;
-  return Object.entries(value).some(([key, one]) => mentions(key, names) || mentions(one, names));
+  return Object.entries(value).some(
+    ([key, one]) => mentionsAny(key, names) || mentionsAny(one, names),
+  );
 }
 
 function isObject(value: unknown): value is JsonObject {

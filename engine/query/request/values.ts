@@ -1,6 +1,6 @@
 import type { StoredType } from '../../core/types.js';
 import type { Scalar } from '../predicate/predicate.js';
-import { Problem, show } from './problem.js';
+import { Problem, shownValue } from './problem.js';
 
 /** A number of a request; a whole number is a bigint, so that it is exact. */
 export type Numeric = bigint | number;
@@ -12,7 +12,7 @@ export interface Moment {
 }
 
 /** The smallest and largest value of a whole-number type. */
-export function limits(type: StoredType | 'auto'): readonly [bigint, bigint] {
+export function typeLimits(type: StoredType | 'auto'): readonly [bigint, bigint] {
   return type === 'integer' ? [-(2n ** 31n), 2n ** 31n - 1n] : [-(2n ** 63n), 2n ** 63n - 1n];
 }
 
@@ -21,15 +21,15 @@ export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value)))
     return String(value);
-  throw new Problem(`Expected text, not ${show(value)}`);
+  throw new Problem(`Expected text, not ${shownValue(value)}`);
 }
 
 /** A number, or the number that a string spells. Throws a `Problem` for anything else. */
 export function numberOf(value: unknown): Numeric {
   if (typeof value === 'bigint') return value;
-  if (typeof value === 'number' && Number.isFinite(value)) return whole(value);
+  if (typeof value === 'number' && Number.isFinite(value)) return wholeValue(value);
   const decimal = typeof value === 'string' ? decimalOf(value.trim()) : undefined;
-  if (decimal === undefined) throw new Problem(`Expected a number, not ${show(value)}`);
+  if (decimal === undefined) throw new Problem(`Expected a number, not ${shownValue(value)}`);
   const { digits, scale } = decimal;
   const unit = 10n ** BigInt(scale);
   return digits % unit === 0n ? digits / unit : Number((value as string).trim());
@@ -55,12 +55,12 @@ function decimalOf(text: string): { readonly digits: bigint; readonly scale: num
   const scale = fraction.length - Number(exponent ?? 0);
   if (size === 0n) return { digits: 0n, scale: 0 };
   if (scale <= 0) return { digits: size * 10n ** BigInt(-scale), scale: 0 };
-  // Smaller than every double, and so is what is left of it.
+  // The value is smaller than every double, and its cut form is as well.
   return scale > 2_000 ? { digits: size, scale: 2_000 } : { digits: size, scale };
 }
 
 /** The number as a field of this type stores it, so that 0.1 matches a stored 32-bit 0.1. */
-export function floating(type: StoredType | 'auto', value: Numeric): number {
+export function floatingValue(type: StoredType | 'auto', value: Numeric): number {
   return type === 'float' ? Math.fround(Number(value)) : Number(value);
 }
 
@@ -70,25 +70,27 @@ export function booleanOf(value: unknown): boolean {
   const word = typeof value === 'string' ? value.toLowerCase() : '';
   if (word === 'true') return true;
   if (word === 'false') return false;
-  throw new Problem(`Expected true or false, not ${show(value)}`);
+  throw new Problem(`Expected true or false, not ${shownValue(value)}`);
 }
 
 /** The interval of a date: the whole day of a date alone, one instant of a date with a time. Without an offset, the time is UTC. */
 export function momentOf(value: unknown): Moment {
   const match = typeof value === 'string' ? datePattern.exec(value.trim()) : null;
   if (!match)
-    throw new Problem(`Expected a date like 2016-05-01 or 2016-05-01T12:30:00, not ${show(value)}`);
+    throw new Problem(
+      `Expected a date like 2016-05-01 or 2016-05-01T12:30:00, not ${shownValue(value)}`,
+    );
   const [, year, month, day, hour, minute, second, fraction, offset] = match;
   const midnight = Date.UTC(2000, Number(month) - 1, Number(day));
   const date = new Date(midnight);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) {
-    throw new Problem(`There is no date ${show(value)}`);
+    throw new Problem(`There is no date ${shownValue(value)}`);
   }
   const dayStart = BigInt(date.getTime()) * 1000n;
   if (hour === undefined) return { start: dayStart, end: dayStart + dayMicros };
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second ?? 0) > 59) {
-    throw new Problem(`There is no time ${show(value)}`);
+    throw new Problem(`There is no time ${shownValue(value)}`);
   }
   const seconds = BigInt(hour) * 3600n + BigInt(minute!) * 60n + BigInt(second ?? 0);
   const micros = BigInt((fraction ?? '').slice(0, 6).padEnd(6, '0'));
@@ -100,12 +102,12 @@ export function momentOf(value: unknown): Moment {
 export function scalarOf(type: StoredType, value: unknown): Scalar | undefined {
   if (type === 'boolean') return booleanOf(value);
   if (type === 'double' || type === 'float') {
-    const number = floating(type, numberOf(value));
+    const number = floatingValue(type, numberOf(value));
     return Number.isFinite(number) ? number : undefined;
   }
   if (type === 'integer' || type === 'long') {
     const number = numberOf(value);
-    const [smallest, largest] = limits(type);
+    const [smallest, largest] = typeLimits(type);
     return typeof number === 'bigint' && number >= smallest && number <= largest
       ? number
       : undefined;
@@ -113,7 +115,7 @@ export function scalarOf(type: StoredType, value: unknown): Scalar | undefined {
   return textOf(value);
 }
 
-function whole(value: number): Numeric {
+function wholeValue(value: number): Numeric {
   return Number.isInteger(value) ? BigInt(value) : value;
 }
 

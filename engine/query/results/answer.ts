@@ -5,7 +5,7 @@ import type { QueryRequest } from '../request/request.js';
 /** The answer of a query. Its JSON texts become part of the response unchanged. */
 export interface QueryAnswer<R = string> {
   readonly total: number;
-  /** A JSON array of records. */
+  /** The records as a JSON array. */
   readonly results: R;
   readonly count: number;
   /** The offset of the next page, null on the last. */
@@ -16,7 +16,7 @@ export interface QueryAnswer<R = string> {
   readonly explain?: string;
   /** The cursor position after the last record of this page; null on the last page, absent without a cursor. */
   readonly position?: Position | null;
-  /** Milliseconds. */
+  /** Duration in milliseconds. */
   readonly took: number;
 }
 
@@ -25,7 +25,7 @@ export interface EncodedPage {
   /** The bytes, or an iterable that makes them as they are taken. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
   readonly total: number;
-  /** As in `QueryAnswer`. */
+  /** The offset of the next page, as in `QueryAnswer`. */
   readonly offset: number | null;
 }
 

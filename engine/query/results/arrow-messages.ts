@@ -17,13 +17,13 @@ import type { Projected } from './projection.js';
  * Messages are not compressed: other implementations misread what apache-arrow compresses.
  */
 
-/** For each record of a page: the part that has it, and its index there. */
+/** For each record of a page, the part that contains it and its index in the part. */
 export interface PageOrder {
   readonly part: Uint16Array;
   readonly index: Uint32Array;
 }
 
-/** The last bytes of a stream. */
+/** The end-of-stream marker. */
 export const arrowEnd = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 /** The first bytes of a stream: the schema. */
@@ -33,7 +33,7 @@ export function arrowHead(projection: readonly Projected[]): Uint8Array<ArrayBuf
   return stream.slice(0, headLength(stream));
 }
 
-/** The message of a batch. */
+/** The IPC message of a record batch. */
 export function arrowMessage(batch: RecordBatch): Uint8Array<ArrayBuffer> {
   const stream = streamOf(batch);
   return stream.slice(headLength(stream), stream.length - arrowEnd.length);
@@ -50,7 +50,7 @@ export function gatheredMessage(
     const [batch] = RecordBatchReader.from(Buffer.concat([head, message, arrowEnd]));
     return batch!;
   });
-  const data = gathered(batches.map((batch) => batch.data), order); // prettier-ignore
+  const data = gatherColumns(batches.map((batch) => batch.data), order); // prettier-ignore
   return arrowMessage(new RecordBatch(batches[0]!.schema, data as Data<Struct>));
 }
 
@@ -64,7 +64,7 @@ function headLength({ buffer, byteOffset }: Uint8Array): number {
 }
 
 /** The values at `order` from columns of one type, as `ResultColumnBuilder` makes them: a null has the value 0, or none. */
-function gathered(columns: readonly Data[], order: PageOrder): Data {
+function gatherColumns(columns: readonly Data[], order: PageOrder): Data {
   const { part, index } = order;
   const { length } = index;
   const { type } = columns[0]!;
@@ -78,13 +78,13 @@ function gathered(columns: readonly Data[], order: PageOrder): Data {
   switch (type.typeId) {
     case Type.Struct: {
       const children = columns[0]!.children.map((_, i) =>
-        gathered(columns.map((column) => column.children[i]!), order),
+        gatherColumns(columns.map((column) => column.children[i]!), order),
       ); // prettier-ignore
       return makeData({ ...base, type: type as Struct, children });
     }
     case Type.List: {
       const { valueOffsets, elements } = elementsOf(columns, order);
-      const child = gathered(columns.map((column) => column.children[0]!), elements); // prettier-ignore
+      const child = gatherColumns(columns.map((column) => column.children[0]!), elements); // prettier-ignore
       return makeData({ ...base, type: type as List, valueOffsets, child });
     }
     case Type.Utf8: {

@@ -7,7 +7,7 @@ import type { RecordColumn } from './record-tree.js';
 import { moveCursors, type RowBlock } from './row-blocks.js';
 import { writerOfMany, type CellForm, type WriteValue } from './scalar-text.js';
 
-/** The texts of the values of a cell in a block of records: that of record i is in `view` from `begins[i]` up to `ends[i]`. */
+/** The texts of a cell in a block of records: the text of record i is in `view` from `begins[i]` to before `ends[i]`. */
 export interface CellTexts {
   view: DataView;
   /** Negative for a record without a value. */
@@ -17,12 +17,12 @@ export interface CellTexts {
 
 /** Creates the place for the texts of `length` records. */
 export function newCellTexts(length: number): CellTexts {
-  return { view: nothing, begins: new Int32Array(length), ends: new Int32Array(length) };
+  return { view: noView, begins: new Int32Array(length), ends: new Int32Array(length) };
 }
 
-const nothing = new DataView(new ArrayBuffer(0));
+const noView = new DataView(new ArrayBuffer(0));
 
-/** A text that formats write between those of cells, as the text of record 0. */
+/** A fixed text between those of cells, as the text of record 0. */
 export function fixedText(text: string): CellTexts {
   const bytes = Buffer.from(text);
   const padded = new Uint8Array(bytes.length + copiedAtOnce);
@@ -62,7 +62,7 @@ export function copyText(
 
 /** The entries of a dictionary as texts. */
 interface DictionaryTexts {
-  /** Where the text of each entry is; -1 for one that has none, `unknown` for one that has not been written. */
+  /** The offset of each entry's text; -1 for an entry without one, `unknown` for one that has not been written. */
   readonly begins: Int32Array;
   readonly ends: Int32Array;
 }
@@ -78,7 +78,7 @@ const fewRows = 16;
 
 /** Writes the texts of blocks column by column. Call `release` after use. */
 export class CellTextWriter {
-  /** Texts of the current block. */
+  /** The texts of the current block. */
   readonly block = new ByteSink(64 << 10);
   /** Texts of the entries of dictionaries, each of which stands in the output at least once. */
   readonly kept = new ByteSink(64 << 10);
@@ -124,7 +124,7 @@ export class CellTextWriter {
     const { begins, ends } = texts;
     if (column === undefined) {
       begins.fill(-1, 0, block.length);
-      texts.view = nothing;
+      texts.view = noView;
       return;
     }
     const { node, cursors } = column;
@@ -151,7 +151,7 @@ export class CellTextWriter {
   ): number {
     for (const texts of cells) {
       texts.begins.fill(-1, 0, block.length);
-      texts.view = nothing;
+      texts.view = noView;
     }
     if (column?.node.writeElements === undefined) return -1;
     const { node, cursors } = column;

@@ -8,16 +8,16 @@ import type { CellForm } from './scalar-text.js';
 
 /** A column of a table of cells: an object becomes one column per member. */
 export interface ProjectedCells {
-  /** Names from the top down. */
+  /** The names from the top-level column down. */
   readonly path: readonly string[];
   readonly projected: Projected;
   /** The column whose values are in the cells: the last one of the path. */
   readonly column: Column;
-  /** Null: one cell per record, where a list is JSON. Otherwise one cell per element of a list, and so many cells per record. */
+  /** Null for one cell per record, where a list is JSON; else the number of cells per record, one for each element of a list. */
   readonly width: number | null;
 }
 
-/** The names of a column of cells: that of its path, with dots, and that which its users see. */
+/** The names of a column of cells: its dotted path, and the title of the field. */
 export interface CellNames {
   readonly name: string;
   readonly title: string;
@@ -26,7 +26,7 @@ export interface CellNames {
 /** The titles of fields; `cellNames` finds them by the paths of the fields. */
 export type FieldTitles = ReadonlyMap<string, string>;
 
-/** How cells are written. */
+/** The format of cells. */
 export type CellFormat = CellLineFormat | CellRecordFormat;
 
 interface FormOfCells {
@@ -34,17 +34,17 @@ interface FormOfCells {
   form(cell: number): CellForm;
 }
 
-/** How a record is a line: fixed texts and those of its cells. */
+/** A format whose records are lines: fixed texts and the texts of cells. */
 export interface CellLineFormat extends FormOfCells {
-  /** The fixed texts of lines of so many cells. */
+  /** The fixed texts of lines with this number of cells. */
   lines(cells: number): LineTexts;
   /** Takes the offsets of the ends of lines. */
   readonly ends: number[] | undefined;
 }
 
-/** How a record is put together in any other way. */
+/** A format that writes records in any other way. */
 export interface CellRecordFormat extends FormOfCells {
-  /** Writes a record from the texts of its cells, which are those of record `index` of a block. */
+  /** Writes record `index` of a block from the texts of its cells. */
   writeRecord(out: ByteSink, cells: readonly CellTexts[], index: number): void;
 }
 
@@ -70,7 +70,7 @@ export function cellColumns(
   );
 }
 
-/** The titles of these fields. */
+/** The titles of several fields. */
 export function fieldTitles(fields: readonly Pick<DatasetField, 'path' | 'title'>[]): FieldTitles {
   return new Map(fields.map(({ path, title }) => [titleKey(path), title]));
 }

@@ -21,9 +21,9 @@ export class ResultColumnBuilder {
   readonly below: readonly ResultColumnBuilder[];
   length = 0;
   #nulls = 0;
-  /** One byte for each value. */
+  /** A byte per value: 0 for null. */
   #valid = new Uint8Array(firstRoom);
-  /** For lists: the offset of the first element of each, and the end of the last. */
+  /** For lists: the offset of each list's first element, and the end of the last list. */
   #offsets = new Int32Array(firstRoom);
   readonly #values: ScalarValues | undefined;
 
@@ -48,10 +48,10 @@ export class ResultColumnBuilder {
     this.#values!.add(this.length - 1, values, i);
   }
 
-  /** Appends the values with these indexes; a null for a negative one. */
+  /** Appends the values at these indexes; a negative index is a null. */
   appendScalars(values: LeafValues, indexes: Int32Array, count: number): void {
     const { length } = this;
-    while (length + count > this.#valid.length) this.#valid = doubled(this.#valid);
+    while (length + count > this.#valid.length) this.#valid = doubleLength(this.#valid);
     const valid = this.#valid;
     let nulls = 0;
     for (let i = 0; i < count; i++) {
@@ -71,11 +71,11 @@ export class ResultColumnBuilder {
 
   #add(valid: number): void {
     const { length } = this;
-    if (length === this.#valid.length) this.#valid = doubled(this.#valid);
+    if (length === this.#valid.length) this.#valid = doubleLength(this.#valid);
     this.#valid[length] = valid;
     this.length = length + 1;
     if (!this.column.isList) return;
-    if (length + 1 === this.#offsets.length) this.#offsets = doubled(this.#offsets);
+    if (length + 1 === this.#offsets.length) this.#offsets = doubleLength(this.#offsets);
     this.#offsets[length + 1] = this.below[0]!.length;
   }
 
@@ -102,7 +102,7 @@ export class ResultColumnBuilder {
   }
 }
 
-/** The record batch of the values in the builders, one per column, under these names. */
+/** The record batch of the values in the builders, one builder per column, under these names. */
 export function recordBatch(
   builders: readonly ResultColumnBuilder[],
   length: number,
@@ -117,7 +117,7 @@ export function recordBatch(
   return new RecordBatch(new Schema(fields), data);
 }
 
-/** The Arrow schema of these columns, under their own names or the physical ones. */
+/** The Arrow schema of these columns, under their own or their physical names. */
 export function batchSchema(columns: Columns, names: 'own' | 'physical'): Schema {
   const named = names === 'own' ? columns.map(underOwnName) : columns;
   return new Schema(arrowSchema(named).fields.slice(reservedColumns.length));
@@ -132,9 +132,9 @@ function underOwnName(column: Column): Column {
 interface ScalarValues {
   add(at: number, values: LeafValues, i: number): void;
   addNull(at: number): void;
-  /** The values with these indexes, from slot `at` on; a negative one is a null. */
+  /** Adds the values at these indexes from slot `at` on; a negative index is a null. */
   addAll(at: number, values: LeafValues, indexes: Int32Array, count: number): void;
-  /** The arguments of `makeData`. */
+  /** Returns the arguments of `makeData`. */
   finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
 }
 
@@ -168,13 +168,13 @@ class BooleanValues implements ScalarValues {
   }
 
   addAll(at: number, { data }: LeafValues, indexes: Int32Array, count: number): void {
-    while (at + count > this.#flags.length) this.#flags = doubled(this.#flags);
+    while (at + count > this.#flags.length) this.#flags = doubleLength(this.#flags);
     const flags = this.#flags;
     for (let i = 0; i < count; i++) flags[at + i] = indexes[i]! < 0 ? 0 : data[indexes[i]!]!;
   }
 
   #set(at: number, flag: number): void {
-    if (at === this.#flags.length) this.#flags = doubled(this.#flags);
+    if (at === this.#flags.length) this.#flags = doubleLength(this.#flags);
     this.#flags[at] = flag;
   }
 
@@ -183,7 +183,7 @@ class BooleanValues implements ScalarValues {
   }
 }
 
-/** 32-bit values. */
+/** Collects 32-bit values. */
 class Int32Values implements ScalarValues {
   #int32s = new Int32Array(firstRoom);
   readonly #view: (int32s: Int32Array) => Int32Array | Float32Array;
@@ -201,13 +201,13 @@ class Int32Values implements ScalarValues {
   }
 
   addAll(at: number, { int32s }: LeafValues, indexes: Int32Array, count: number): void {
-    while (at + count > this.#int32s.length) this.#int32s = doubled(this.#int32s);
+    while (at + count > this.#int32s.length) this.#int32s = doubleLength(this.#int32s);
     const target = this.#int32s;
     for (let i = 0; i < count; i++) target[at + i] = indexes[i]! < 0 ? 0 : int32s[indexes[i]!]!;
   }
 
   #set(at: number, value: number): void {
-    if (at === this.#int32s.length) this.#int32s = doubled(this.#int32s);
+    if (at === this.#int32s.length) this.#int32s = doubleLength(this.#int32s);
     this.#int32s[at] = value;
   }
 
@@ -234,7 +234,7 @@ class Int64Values implements ScalarValues {
   }
 
   addAll(at: number, { int32s }: LeafValues, indexes: Int32Array, count: number): void {
-    while (2 * (at + count) > this.#pairs.length) this.#pairs = doubled(this.#pairs);
+    while (2 * (at + count) > this.#pairs.length) this.#pairs = doubleLength(this.#pairs);
     const target = this.#pairs;
     for (let i = 0; i < count; i++) {
       const from = 2 * indexes[i]!;
@@ -245,7 +245,7 @@ class Int64Values implements ScalarValues {
   }
 
   #set(at: number, low: number, high: number): void {
-    if (2 * at === this.#pairs.length) this.#pairs = doubled(this.#pairs);
+    if (2 * at === this.#pairs.length) this.#pairs = doubleLength(this.#pairs);
     this.#pairs[2 * at] = low;
     this.#pairs[2 * at + 1] = high;
   }
@@ -265,12 +265,12 @@ class StringValues implements ScalarValues {
   }
 
   addNull(at: number): void {
-    if (at + 1 === this.#ends.length) this.#ends = doubled(this.#ends);
+    if (at + 1 === this.#ends.length) this.#ends = doubleLength(this.#ends);
     this.#ends[at + 1] = this.#out.end;
   }
 
   addAll(at: number, { data, int32s, gap }: LeafValues, indexes: Int32Array, count: number): void {
-    while (at + count >= this.#ends.length) this.#ends = doubled(this.#ends);
+    while (at + count >= this.#ends.length) this.#ends = doubleLength(this.#ends);
     const ends = this.#ends;
     const out = this.#out;
     let size = 0;
@@ -301,7 +301,7 @@ class StringValues implements ScalarValues {
 
 const firstRoom = 64;
 
-function doubled<T extends Uint8Array | Int32Array>(array: T): T {
+function doubleLength<T extends Uint8Array | Int32Array>(array: T): T {
   const wider = new (array.constructor as new (length: number) => T)(2 * array.length);
   wider.set(array);
   return wider;

@@ -44,7 +44,7 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
     areTexts: ({ data, int32s, gap, count }) => {
       if (layout.isFormulaSafe) return false;
       for (let i = 0; i < count; i++) if (int32s[i + 1]! - gap === int32s[i]!) return false;
-      // The lengths between the strings may be taken for one of these, too.
+      // The length before a string may contain the byte as well.
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
       return !specialBytes.some((byte) => bytes.includes(byte));
     },

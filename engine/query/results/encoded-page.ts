@@ -29,8 +29,8 @@ export const pageFormats = {
   },
 } as const;
 
-/** The bytes of a page. */
-export async function* enclosed(
+/** The bytes of a page, with its head and tail. */
+export async function* encloseRecords(
   pieces: AsyncIterable<RecordBytes>,
   head: Uint8Array,
   tail: Uint8Array,

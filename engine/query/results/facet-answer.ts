@@ -66,7 +66,7 @@ function object(members: readonly (readonly [string, string])[]): string {
   return `{${members.map(([key, text]) => `"${key}":${text}`).join(',')}}`;
 }
 
-/** `5.0`, `99.9`. */
+/** The key of a percentile: `5.0`, `99.9`. */
 function percentKey(percent: number): string {
   return Number.isInteger(percent) ? `${percent}.0` : String(percent);
 }

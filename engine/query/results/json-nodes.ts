@@ -12,7 +12,7 @@ export interface TextNode {
   write(out: ByteSink): boolean;
   /** Writes each element of a list in this form, and calls `endCell` after each; `isThere` is false for one without a value. */
   writeElements?(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void;
-  /** Where the values are, if the node writes nothing but scalars of records. */
+  /** The position of the values, if the node writes nothing but scalars. */
   readonly scalar?: { readonly cursor: LeafCursor; readonly type: ScalarType };
 }
 
@@ -22,7 +22,7 @@ export interface TextNode {
  */
 export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 
-/** The nodes of all of them. An object above a cell has one member: that of the cell. */
+/** The nodes of records as text. An object above a cell has one member: that of the cell. */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
   scalar: ({ type }, target, cursor) =>
     new ScalarNode(cursor, type as ScalarType, target === 'json' ? writeJson : writePlain),
@@ -116,7 +116,7 @@ function membersOf(
 
 /** An object; members without a value are left out. */
 class ObjectNode implements TextNode {
-  /** Of any leaf below. */
+  /** The cursor of any leaf in the list. */
   readonly #cursor: LeafCursor;
   readonly #depth: number;
   readonly #members: readonly Member[];
@@ -180,7 +180,7 @@ class ObjectListNode implements TextNode {
   }
 }
 
-/** The list of one value. */
+/** The list of a single value. */
 class SingletonNode implements TextNode {
   readonly #cursor: LeafCursor;
   readonly #depth: number;

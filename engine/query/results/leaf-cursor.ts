@@ -90,7 +90,7 @@ export class LeafCursor {
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
-  /** As `valueAt`, for the values of rows of the row group that are one slot each. */
+  /** As `valueAt`, for rows of the row group with one slot each. */
   valuesAt(rows: Int32Array, length: number, into: Int32Array): void {
     const { page, first, leaf } = this;
     const { indices, definition, valueIndexes, level } = page;
@@ -136,7 +136,7 @@ export class ElementWalk {
   readonly #begins: Float64Array;
   readonly #ends: Float64Array;
 
-  /** `cursors` are those of all leaves below the list; `repetition` is the level of its elements. */
+  /** `cursors` belong to all leaves of the list; `repetition` is the level of its elements. */
   constructor(cursors: readonly LeafCursor[], repetition: number) {
     this.#cursors = cursors;
     this.#repetition = repetition;

@@ -7,11 +7,11 @@ import type { SegmentLeaf } from '../memory/segment-leaves.js';
 import { convertedTo, type ScalarType } from './converted.js';
 import { objectBytes, valuesOf, type LeafValues } from './leaf-values.js';
 
-/** The values of a leaf in the rows of one page, with access to each of them. */
+/** The values of a leaf in the rows of one page, with random access. */
 export class LeafPage {
   /** The first slot of row i, followed by the number of slots; undefined if every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
-  /** Repetition levels, for lists in lists; undefined: every slot is an element of its own. */
+  /** The repetition levels of lists in lists; undefined if every slot is an element. */
   readonly repetition: Uint8Array | undefined;
   /** Definition level of each slot; undefined: all have `level`. */
   readonly definition: Uint8Array | undefined;

@@ -1,6 +1,6 @@
 import type { Kernel } from '../../core/wasm-assembler.js';
 
-/** What the kernel knows of a cell: words of 32 bits behind one another, all of them addresses or numbers of bytes. */
+/** The words of a cell that the kernel reads: consecutive 32-bit words, all of them addresses or sizes in bytes. */
 export const cellWords = {
   begins: 0,
   ends: 1,
@@ -11,10 +11,10 @@ export const cellWords = {
   noneBytes: 6,
 } as const;
 
-/** Number of words of a cell. */
+/** The number of words of a cell. */
 export const wordsOfCell = 7;
 
-/** Bytes that are copied at once: so many less one behind a text are read, and behind the limit of the output written. */
+/** The number of bytes that one copy moves: up to one less is read behind a text, and written behind the limit of the output. */
 export const bytesAtOnce = 16;
 
 const word = (name: keyof typeof cellWords): string => `
@@ -23,7 +23,7 @@ const word = (name: keyof typeof cellWords): string => `
   i32.add
   i32.load`;
 
-/** With the address of an array on the stack: the element of the current record. */
+/** Instructions that replace the address of an array on the stack by the element of the current record. */
 const ofRecord = `
   local.get $record
   i32.const 2
@@ -31,7 +31,7 @@ const ofRecord = `
   i32.add
   i32.load`;
 
-/** Copies `$size` bytes from `$from` to the output; leaves so many blocks around it if there is no room. */
+/** Instructions that copy `$size` bytes from `$from` to the output, or leave this number of blocks if there is no room. */
 const copy = (blocks: number): string => `
   local.get $to
   local.tee $target

@@ -5,11 +5,11 @@ import { bytesAtOnce, cellWords, linesKernel, wordsOfCell } from './line-kernel.
 
 /** The texts of a line that are the same for each record (see `fixedText`). */
 export interface LineTexts {
-  /** Before each cell. */
+  /** The text before each cell. */
   readonly before: readonly CellTexts[];
-  /** In the place of a cell that has no value. */
+  /** The text in place of a cell without a value. */
   readonly none: CellTexts;
-  /** After the last cell. */
+  /** The text after the last cell. */
   readonly close: CellTexts;
 }
 
@@ -31,12 +31,12 @@ const memoryBytes = 16 << 20;
 const outputBytes = 512 << 10;
 /** Texts that formats, cells and records leave less room than this are put together without the kernel. */
 const leastTextBytes = 1 << 20;
-/** For fewer records it is not worth it to copy the pages that hold their texts. */
+/** With fewer records than this, copying the pages that hold their texts takes longer than it saves. */
 const leastRecords = 64;
 
-/** Of this thread; made for the first large block. */
+/** The kernels of this thread, compiled for the first large block. */
 let kernels: ReturnType<typeof instantiate<LineKernels>> | undefined;
-/** The texts in the memory of the kernel: those of one writer. */
+/** The texts in the kernel's memory and the writer that owns them. */
 let owner: ReadonlyMap<DataView, Placed> | undefined;
 
 /** Texts in the memory of the kernel. */
@@ -48,11 +48,11 @@ interface Placed {
   bytes: number;
 }
 
-/** What blocks have texts in, besides pages: the texts up to `end` of each. */
+/** Buffers with texts of blocks besides pages; each has texts up to `end`. */
 export interface BlockTexts {
-  /** Texts of the current block. */
+  /** The texts of the current block. */
   readonly block: ByteSink;
-  /** Texts of entries of dictionaries, behind those of earlier blocks. */
+  /** The texts of dictionary entries, which follow those of earlier blocks. */
   readonly kept: ByteSink;
 }
 
@@ -67,13 +67,13 @@ export class LineWriter {
   /** Takes the ends of lines in the output. */
   readonly #ends: number[] | undefined;
   readonly #placed = new Map<DataView, Placed>();
-  /** Where the arrays of cells and records are in the memory of the kernel, and the output and the texts behind them. */
+  /** The offsets in the kernel's memory of the arrays of cells and records, and of the output and the texts behind them. */
   readonly #lineEndsAt: number;
   readonly #arraysAt: number;
   readonly #fixedAt: number;
   readonly #outputAt: number;
   readonly #textsAt: number;
-  /** Where the next text goes. */
+  /** The offset of the next text. */
   #at = 0;
 
   /** `cells` have room for `most` records. */
@@ -103,7 +103,7 @@ export class LineWriter {
     for (; done < length; done++) this.#writeOne(out, done);
   }
 
-  /** Writes a line of the block. */
+  /** Writes one line of the block. */
   #writeOne(out: ByteSink, index: number): void {
     const cells = this.#cells;
     const { before, none, close } = this.#lines;
@@ -170,7 +170,7 @@ export class LineWriter {
     let array = this.#arraysAt;
     for (const [i, { view, begins, ends }] of this.#cells.entries()) {
       const used = view === block.view ? block.end : view === kept.view ? kept.end : view.byteLength; // prettier-ignore
-      // Of a sink that grows, the room for all that fits into its buffer is taken.
+      // A growing sink gets room for the whole capacity of its buffer.
       const texts = this.#copy(view, used, view === kept.view ? view.byteLength : used);
       if (texts === undefined) return false;
       const at = i * wordsOfCell;

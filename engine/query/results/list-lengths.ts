@@ -9,7 +9,7 @@ interface LengthNode {
   length(): number;
 }
 
-/** The length of the longest list of each column in these rows, from the levels of one leaf each; 0 for a column that is no list. */
+/** The length of the longest list of each column in these rows, from the levels of one of its leaves; 0 for a column without lists. */
 export function longestLists(
   source: SegmentSource,
   rows: RowRefs,
@@ -64,7 +64,7 @@ const lengthNodes: NodeFactory<LengthNode, unknown> = {
 
 const noList: LengthNode = { length: () => 0 };
 
-/** Whether a list has elements: the level above its own null is that of an empty list. */
+/** Whether a list has elements: its null has a definition level below that of the empty list. */
 function isFilled(cursor: LeafCursor, depth: number): boolean {
   return cursor.levelAt(cursor.begin) > depth + 1;
 }

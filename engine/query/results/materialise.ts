@@ -13,33 +13,33 @@ import type { Projected } from './projection.js';
 import { blockRows, eachBlock, type RowRefs, type SegmentSource } from './row-blocks.js';
 import { writeJson, writePlain, type CellForm } from './scalar-text.js';
 
-/** The formats of records. */
-export interface Materialised {
+/** The formats in which records are materialised. */
+export interface MaterialisedRecords {
   /** The JSON text of each record: all keys of the top level, and inside objects the keys with a value. */
   readonly json: readonly string[];
   /** The texts of each record's cells (see `cellColumns`), null where there is no value. */
   readonly cells: readonly (readonly (string | null)[])[];
-  /** One Arrow batch under the columns' own names. */
+  /** An Arrow batch under the columns' own names. */
   readonly arrow: RecordBatch;
-  /** The same under physical names, which are unique even if case is ignored: for Parquet. */
+  /** An Arrow batch under physical names, which are unique even if case is ignored: for Parquet. */
   readonly columns: RecordBatch;
-  /** Lines of JSON, as UTF-8. */
+  /** Lines of JSON in UTF-8. */
   readonly jsonLines: Uint8Array;
 }
 
 /** The records in these rows of a snapshot, in this order. Throws `damaged` for a file that cannot be read. */
-export function materialise<F extends keyof Materialised>(
+export function materialise<F extends keyof MaterialisedRecords>(
   source: SegmentSource,
   rows: RowRefs,
   projection: readonly Projected[],
   format: F,
-): Materialised[F] {
+): MaterialisedRecords[F] {
   return makers[format](source, rows, projection);
 }
 
 type Maker<T> = (source: SegmentSource, rows: RowRefs, projection: readonly Projected[]) => T;
 
-const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
+const makers: { readonly [F in keyof MaterialisedRecords]: Maker<MaterialisedRecords[F]> } = {
   json(source, rows, projection) {
     const ends: number[] = [];
     const bytes = jsonRecords(source, rows, projection, '\n', ends);
@@ -93,7 +93,7 @@ function jsonFormat(
 }
 
 const jsonNull = fixedText('null');
-/** By projection, which query after query has in common: what stands before each value. */
+/** The text before each value, by projection, because consecutive queries share it. */
 const knownKeys = new WeakMap<readonly Projected[], readonly CellTexts[]>();
 
 function keysOf(projection: readonly Projected[]): readonly CellTexts[] {

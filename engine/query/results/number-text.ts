@@ -38,7 +38,7 @@ export function dateText(micros: number): string {
 }
 
 /** A string as a JSON literal. Control characters have capital hexadecimal digits, `\u001F`. */
-export function quoted(text: string): string {
+export function quoteJson(text: string): string {
   const json = JSON.stringify(text);
   if (!json.includes('\\u')) return json;
   return json.replaceAll(escapes, (escape) =>
@@ -46,5 +46,5 @@ export function quoted(text: string): string {
   );
 }
 
-/** Every escape, so that the second of two backslashes is not taken for the start of one. */
+/** All escapes are matched, so that the second of two backslashes is not taken for the start of one. */
 const escapes = /\\(?:u[0-9a-f]{4}|.)/g;

@@ -10,7 +10,7 @@ export interface DelimitedLayout {
 
 /** The format of the records of a page. */
 export type PageFormat =
-  /** The JSON text of each record. */
+  /** The JSON text of each record, as strings. */
   | { readonly kind: 'texts' }
   /** JSON as UTF-8, with `end` after each record. */
   | { readonly kind: 'json'; readonly end: ',' | '\n' }
@@ -19,16 +19,16 @@ export type PageFormat =
   /** A record batch as a message of an Arrow IPC stream. */
   | { readonly kind: 'arrow' };
 
-/** What the records of a page consist of, and their format. */
+/** The fields and the format of a page's records. */
 export interface PageLayout<F extends PageFormat = PageFormat> {
   readonly projection: readonly Projected[];
   readonly format: F;
 }
 
-/** The bytes of records. */
+/** Encoded records. */
 export interface RecordBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where each record ends; empty for an Arrow message. */
+  /** The end of each record; empty for an Arrow message. */
   readonly ends: Uint32Array<ArrayBuffer>;
 }
 

@@ -4,14 +4,14 @@ import { acquire, release } from '../../core/buffers.js';
 import type { OffsetIndex, RowGroup, SegmentFile } from '../memory/segment-file.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 
-/** Where the data pages of one leaf are in a row group. Page i holds its rows `firstRows[i]` to before `firstRows[i + 1]`. */
+/** The positions of the data pages of a leaf in a row group. Page i holds the rows from `firstRows[i]` to before `firstRows[i + 1]`. */
 export interface PageLocations extends OffsetIndex {
   /** Rows of every page but the last one, if that is the same number; else 0. */
   readonly step: number;
 }
 
-const known = new WeakMap<OffsetIndex, PageLocations>();
-const scanned = new WeakMap<RowGroup, Map<number, PageLocations>>();
+const knownLocations = new WeakMap<OffsetIndex, PageLocations>();
+const scannedLocations = new WeakMap<RowGroup, Map<number, PageLocations>>();
 
 /** The pages of a leaf: from the chunk's OffsetIndex, or, in a file that has none, from reading the chunk's page headers once. */
 export function pageLocations(
@@ -21,12 +21,12 @@ export function pageLocations(
 ): PageLocations {
   const pages = file.pages(group, group.chunks[leaf.index]!);
   if (pages !== undefined) {
-    const found = known.get(pages) ?? { ...pages, step: stepOf(pages.firstRows) };
-    known.set(pages, found);
+    const found = knownLocations.get(pages) ?? { ...pages, step: stepOf(pages.firstRows) };
+    knownLocations.set(pages, found);
     return found;
   }
-  const ofGroup = scanned.get(group) ?? new Map<number, PageLocations>();
-  scanned.set(group, ofGroup);
+  const ofGroup = scannedLocations.get(group) ?? new Map<number, PageLocations>();
+  scannedLocations.set(group, ofGroup);
   const found = ofGroup.get(leaf.index) ?? scan(file, group, leaf);
   ofGroup.set(leaf.index, found);
   return found;
@@ -59,7 +59,7 @@ function scan(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf): PageLocati
   };
 }
 
-/** How many rows begin in a page of a repeated leaf. */
+/** The number of rows that begin in each page of a repeated leaf. */
 function rowsOf(
   stored: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
   { maxRepetition }: SegmentLeaf,

@@ -32,7 +32,7 @@ function bytesOf(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): Recor
   return { bytes, ends: Uint32Array.from(ends) };
 }
 
-/** Some of a page's records, and the index of each in the page. */
+/** A part of a page's records, and the index of each record in the page. */
 export interface PagePart<F extends PageFormat = PageFormat> {
   readonly records: PageRecords<F>;
   readonly at: readonly number[];
@@ -67,10 +67,10 @@ export function joinedRecords(
     const messages = pieces.map(({ bytes }) => bytes);
     return bytesOf(gatheredMessage(messages, projection, order), []);
   }
-  return copied(pieces, order);
+  return copyInOrder(pieces, order);
 }
 
-function copied(pieces: readonly RecordBytes[], { part, index }: PageOrder): RecordBytes {
+function copyInOrder(pieces: readonly RecordBytes[], { part, index }: PageOrder): RecordBytes {
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.bytes.length, 0));
   const ends = new Uint32Array(index.length);
   let end = 0;

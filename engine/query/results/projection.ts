@@ -21,10 +21,10 @@ export function project(
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly Projected[] {
-  let known = latest.get(columns);
+  let known = latestProjections.get(columns);
   if (known?.rows !== rows) {
     known = { rows, projections: new RecentMap(maxProjections) };
-    latest.set(columns, known);
+    latestProjections.set(columns, known);
   }
   const { fields, excludeFields } = request;
   const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
@@ -40,7 +40,7 @@ const maxProjections = 16;
  * The projections of recent requests, by the columns of a snapshot: requests repeat them, and the memory executor sends a projection to
  * its threads only once.
  */
-const latest = new WeakMap<
+const latestProjections = new WeakMap<
   Columns,
   {
     readonly rows: readonly DatasetField[];
@@ -53,10 +53,13 @@ function newProjection(
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly Projected[] {
-  const available = [...reservedColumns, ...inOrder(declared(columns, rows, request), rows, [])];
+  const available = [
+    ...reservedColumns,
+    ...inOrder(declaredColumn(columns, rows, request), rows, []),
+  ];
   const wanted = request.fields ? pick(available, request.fields) : available;
   const stored = new Set([...reservedColumns, ...columns].map((column) => column.name));
-  return omit(wanted, request.excludeFields).map((column) => ({
+  return omitPaths(wanted, request.excludeFields).map((column) => ({
     column,
     isStored: stored.has(column.name),
   }));
@@ -66,7 +69,7 @@ function newProjection(
  * The stored columns, then the declared fields at the top that have none yet. A dotted name without data is probably that of a member
  * of an object, which records without a value lack: its field is returned only if the request names it.
  */
-function declared(
+function declaredColumn(
   columns: Columns,
   rows: readonly DatasetField[],
   { fields }: Pick<QueryRequest, 'fields'>,
@@ -122,13 +125,13 @@ function pick(columns: Columns, paths: Paths): Columns {
   });
 }
 
-function omit(columns: Columns, paths: Paths): Columns {
+function omitPaths(columns: Columns, paths: Paths): Columns {
   if (paths.length === 0) return columns;
   return columns.flatMap((column) => {
     const inside = paths.filter((path) => path[0] === column.name).map((path) => path.slice(1));
     if (inside.length === 0) return [column];
     if (inside.some((path) => path.length === 0)) return [];
-    const children = omit(column.children ?? [], inside);
+    const children = omitPaths(column.children ?? [], inside);
     return children.length === 0 ? [] : [{ ...column, children }];
   });
 }

@@ -13,7 +13,7 @@ export interface PageCache {
   set(key: string, value: unknown, bytes: number): void;
 }
 
-/** Whether a key of a `PageCache` is that of a page. */
+/** Whether a key of a `PageCache` belongs to a page. */
 export function isPageKey(key: string): boolean {
   return key.startsWith('page ');
 }
@@ -54,7 +54,7 @@ export class RecordReader {
     try {
       if (!isLoaded) this.#load(file, group);
     } catch (error) {
-      // What was not loaded must not be taken for what was.
+      // Rows that were not loaded must not be taken for loaded ones.
       this.#group = undefined;
       throw unreadable(file, error);
     }
@@ -168,10 +168,10 @@ interface ChunkKeys {
   readonly pages: string[];
 }
 
-/** A page of records asks for a thousand keys, most of them again and again: a string that is kept is hashed once. */
+/** The keys of each chunk's pages. A page of records asks for a thousand keys, mostly the same ones: a string that is kept is hashed once. */
 const knownKeys = new WeakMap<SegmentChunk, ChunkKeys>();
 
-/** What to throw where records of a file cannot be read. */
+/** The error for a file whose records cannot be read. */
 export function unreadable(file: SegmentFile, error: unknown): AppError {
   return error instanceof AppError ? error : file.damaged('has records that cannot be read', error);
 }

@@ -41,21 +41,21 @@ export interface NodeFactory<N, S> {
 /** A column of a projection in segments of one shape. */
 export interface RecordColumn<N> {
   readonly node: N;
-  /** One for each leaf from which the node takes values. */
+  /** The cursors of the leaves from which the node takes values. */
   readonly cursors: readonly LeafCursor[];
 }
 
 /** The columns of a projection in segments of one shape. */
 export interface RecordTree<N> {
-  /** One for each leaf that is read. */
+  /** The cursors of all leaves that are read. */
   readonly cursors: readonly LeafCursor[];
-  /** In the order of the projection; undefined where these segments store no value. */
+  /** The columns in the order of the projection; undefined where the segments store no value. */
   readonly columns: readonly (RecordColumn<N> | undefined)[];
 }
 
 const shapes = new WeakMap<readonly SegmentLeaf[], string>();
 
-/** The same text for segments whose leaves have the same names, types and levels: they can share a tree. */
+/** A text that is equal for segments whose leaves have the same names, types and levels: they can share a tree. */
 export function shapeOf(leaves: readonly SegmentLeaf[]): string {
   const shape = shapes.get(leaves) ?? hash('sha256', JSON.stringify(leaves));
   shapes.set(leaves, shape);
@@ -84,10 +84,10 @@ interface TreePosition {
   readonly repetition: number;
 }
 
-const top: TreePosition = { level: -1, depth: 0, repetition: 0 };
+const topPosition: TreePosition = { level: -1, depth: 0, repetition: 0 };
 
 class TreeBuilder<N, S> {
-  /** By the name of the column at the top. */
+  /** The leaves by name of their top-level column. */
   readonly #leaves = new Map<string, SegmentLeaf[]>();
   readonly #factory: NodeFactory<N, S>;
   readonly #cursors = new Map<SegmentLeaf, LeafCursor>();
@@ -106,7 +106,7 @@ class TreeBuilder<N, S> {
   /** A column at the top; undefined if the segment has no such column. */
   column(column: Column, target: S): RecordColumn<N> | undefined {
     this.#ofColumn.clear();
-    const node = this.#build(column, target, top, this.#leaves.get(column.physical) ?? []);
+    const node = this.#build(column, target, topPosition, this.#leaves.get(column.physical) ?? []);
     return node && { node, cursors: [...this.#ofColumn] };
   }
 

@@ -6,7 +6,7 @@ import type { Projected } from './projection.js';
 import { isPageKey, RecordReader, unreadable, type PageCache } from './record-reader.js';
 import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
 
-/** Where segments are read from. */
+/** The source from which segments are read. */
 export interface SegmentSource {
   /** The file of a segment of the snapshot, by its number. */
   file(segment: number): SegmentFile;
@@ -35,7 +35,7 @@ export function openSegments(files: readonly CheckedFile[]): SegmentSource & { c
     file(segment) {
       const file = open.get(segment) ?? new SegmentFile(files[segment]!);
       open.set(segment, file);
-      // One descriptor at a time.
+      // Only one descriptor stays open at a time.
       if (file !== last) last?.rest();
       last = file;
       return file;
@@ -61,7 +61,7 @@ interface Shape<N> {
 }
 
 /**
- * Calls `visit` for the records in these rows, in order, block by block; the cursors' pages have the records of the block. `mostRows` is asked
+ * Calls `visit` for the records in these rows, in order, block by block; the cursors have loaded the pages of the block. `mostRows` is called
  * before each block.
  */
 export function eachBlock<N, S>(
@@ -73,33 +73,33 @@ export function eachBlock<N, S>(
   visit: (columns: RecordTree<N>['columns'], block: RowBlock) => void,
   mostRows: () => number = () => blockRows,
 ): void {
-  const pairs = ArrayBuffer.isView(refs) ? refs : pairsOf(refs);
+  const segmentRowPairs = ArrayBuffer.isView(refs) ? refs : pairsOf(refs);
   const shapes = new Map<string, Shape<N>>();
-  const block: RowBlock = { rows: new Int32Array(Math.min(blockRows, pairs.length / 2)), length: 0 }; // prettier-ignore
+  const block: RowBlock = { rows: new Int32Array(Math.min(blockRows, segmentRowPairs.length / 2)), length: 0 }; // prettier-ignore
   let current = -1;
   let file!: SegmentFile;
   let shape!: Shape<N>;
-  for (let at = 0; at < pairs.length;) {
-    const segment = pairs[at]!;
+  for (let at = 0; at < segmentRowPairs.length;) {
+    const segment = segmentRowPairs[at]!;
     if (segment !== current) {
       file = fileOf(segment);
       shape = shapeFor(file);
       current = segment;
     }
     const { reader, tree } = shape;
-    reader.moveTo(file, pairs[at + 1]!);
+    reader.moveTo(file, segmentRowPairs[at + 1]!);
     const { first, begin, end } = reader.loadedRows();
     const most = Math.min(block.rows.length, mostRows());
     block.length = 0;
     do {
-      block.rows[block.length++] = pairs[at + 1]! - first;
+      block.rows[block.length++] = segmentRowPairs[at + 1]! - first;
       at += 2;
     } while (
       block.length < most &&
-      at < pairs.length &&
-      pairs[at] === segment &&
-      pairs[at + 1]! >= begin &&
-      pairs[at + 1]! < end
+      at < segmentRowPairs.length &&
+      segmentRowPairs[at] === segment &&
+      segmentRowPairs[at + 1]! >= begin &&
+      segmentRowPairs[at + 1]! < end
     );
     visit(tree.columns, block);
   }
@@ -125,10 +125,10 @@ export function moveCursors(cursors: readonly LeafCursor[], row: number): void {
 }
 
 function pairsOf(refs: readonly RowRef[]): Int32Array {
-  const pairs = new Int32Array(2 * refs.length);
+  const segmentRowPairs = new Int32Array(2 * refs.length);
   for (let i = 0; i < refs.length; i++) {
-    pairs[2 * i] = refs[i]![0];
-    pairs[2 * i + 1] = refs[i]![1];
+    segmentRowPairs[2 * i] = refs[i]![0];
+    segmentRowPairs[2 * i + 1] = refs[i]![1];
   }
-  return pairs;
+  return segmentRowPairs;
 }

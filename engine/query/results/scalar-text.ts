@@ -17,17 +17,17 @@ export type WriteValue = (out: ByteSink, values: LeafValues, i: number) => boole
 
 type Writers = Readonly<Record<Exclude<StoredType, 'object'>, WriteValue>>;
 
-/** What a format makes of a value. It depends on the value alone, because equal values of a dictionary are written once. */
+/** How a format writes a value. The result depends on the value alone, because equal values of a dictionary are written once. */
 export interface CellForm {
-  /** How scalars are written, by their type. */
+  /** The writers of scalars, by type. */
   readonly write: Writers;
   /** Completes the text of a list or an object, which was written from `from` on. */
   end?(out: ByteSink, from: number): void;
-  /** Whether the bytes of all these strings are their texts. */
+  /** Whether the bytes of these strings are their texts, without escapes. */
   areTexts?(strings: LeafValues): boolean;
 }
 
-/** How values of each type are written as plain text, as in a cell of a table. */
+/** The writers of plain text, as in a cell of a table, by type. */
 export const writePlain: Writers = {
   boolean: (out, { data }, i) => {
     writeAscii(out, data[i] === 1 ? 'true' : 'false');
@@ -92,9 +92,9 @@ export const writeJson: Writers = {
     out.byte(quote);
     return true;
   },
-  string: quoted,
-  text: quoted,
-  blob: quoted,
+  string: writeQuoted,
+  text: writeQuoted,
+  blob: writeQuoted,
 };
 
 const quote = 34;
@@ -104,7 +104,7 @@ function raw(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boole
   return true;
 }
 
-function quoted(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boolean {
+function writeQuoted(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boolean {
   writeText(out, data, int32s[i]!, int32s[i + 1]! - gap);
   return true;
 }

@@ -19,21 +19,21 @@ export function shortDouble(float: number): number {
     }
   }
   if (size === 0 || !Number.isFinite(size)) return float;
-  return float < 0 ? -searched(size) : searched(size);
+  return float < 0 ? -searchSize(size) : searchSize(size);
 }
 
-/** Up to 10^12 the product with a float has at most 53 bits. */
+/** For decimal scales up to 10^12, the product with a float has at most 53 bits. */
 const scales = Float64Array.from({ length: 13 }, (_, decimals) => 10 ** decimals);
 
-/** Of two that are as near, the even one (ECMA-262, Number::toString, step 5). */
+/** Rounds to the nearest integer; of two that are equally near, to the even one (ECMA-262, Number::toString, step 5). */
 function nearestWhole(value: number): number {
   const rounded = Math.round(value);
   return rounded - value === 0.5 && rounded % 2 === 1 ? rounded - 1 : rounded;
 }
 
 /** Nine digits are enough for every float (IEEE 754, 5.12.2). */
-function searched(size: number): number {
-  // Every float is a multiple of 2^-149, so that distances can be compared exactly.
+function searchSize(size: number): number {
+  // Every float is a multiple of 2^-149, so distances can be compared exactly.
   const exact = BigInt(size * 2 ** 149);
   for (let decimals = 0; decimals < 8; decimals++) {
     const text = size.toExponential(decimals);

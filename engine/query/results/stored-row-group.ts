@@ -72,7 +72,7 @@ function isSameLeaf(stored: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): bo
   );
 }
 
-/** What the footer has to say of a chunk whose first byte is at `offset` of the new row group; undefined if the file has no index of its pages. */
+/** The footer's metadata of a chunk that begins at `offset` of the new row group; undefined if the file has no page index of it. */
 function chunkOf(
   file: SegmentFile,
   group: RowGroup,

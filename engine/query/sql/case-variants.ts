@@ -3,9 +3,9 @@ import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './sql-engine.js';
 import type { RunSelect } from './statement.js';
 import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
-import { fieldExpression, begin } from './statement.js';
+import { fieldExpression, newStatement } from './statement.js';
 
-/** For fewer rows, folding the case of every value is fast enough. */
+/** The number of rows below which folding the case of every value is fast enough. */
 const minRows = 100_000;
 const maxVariants = 1_000;
 const maxValues = 32;
@@ -37,17 +37,17 @@ export class CaseVariantFinder {
   async find(snapshot: Snapshot, predicate: Predicate, rows: RunSelect): Promise<CaseVariants> {
     const found = new Map<Predicate, readonly string[]>();
     if (snapshot.rows < minRows) return found;
-    for (const equality of folded(predicate)) {
+    for (const equality of foldedPredicates(predicate)) {
       const letters = this.#lettersOf(snapshot, equality.field);
       const values = equality.values as readonly string[];
       if (letters === 'mixed') {
         const variants = await this.#search(snapshot, equality, rows);
         if (variants) found.set(equality, variants);
       } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
-        const changed = values.map((value) =>
+        const changedValues = values.map((value) =>
           letters === 'upper' ? value.toUpperCase() : value.toLowerCase(),
         );
-        found.set(equality, [...new Set(changed)]);
+        found.set(equality, [...new Set(changedValues)]);
       }
     }
     return found;
@@ -59,14 +59,14 @@ export class CaseVariantFinder {
   }
 
   #lettersOf(snapshot: Snapshot, field: FieldRef): LetterCase | undefined {
-    const known = snapshot.files.map((file) => this.#letters.get(fileKey(file, field)));
-    if (known.includes('mixed')) return 'mixed';
-    const unknown = snapshot.files.filter((_, index) => known[index] === undefined);
+    const knownLetters = snapshot.files.map((file) => this.#letters.get(fileKey(file, field)));
+    if (knownLetters.includes('mixed')) return 'mixed';
+    const unknown = snapshot.files.filter((_, index) => knownLetters[index] === undefined);
     if (unknown.length > 0) {
       this.#learn(snapshot, unknown, field);
       return undefined;
     }
-    return known.every((letters) => letters === known[0]) ? known[0] : 'mixed';
+    return knownLetters.every((letters) => letters === knownLetters[0]) ? knownLetters[0] : 'mixed';
   }
 
   #learn(snapshot: Snapshot, files: readonly string[], field: FieldRef): void {
@@ -84,21 +84,21 @@ export class CaseVariantFinder {
       if (this.#letters.size > maxRemembered) this.#letters.clear();
       for (const file of snapshot.files) this.#letters.set(fileKey(file, field), letters);
     } catch {
-      // Only a speed-up is lost: the query reads the same files and reports the error.
+      // The failure only costs a speed-up: the query reads the same files and reports the error.
     }
   }
 
   async #examine(snapshot: Snapshot, field: FieldRef): Promise<LetterCase> {
     for (const letters of ['upper', 'lower'] as const) {
-      const statement = begin(snapshot, undefined, this.#engine.language);
+      const statement = newStatement(snapshot, undefined, this.#engine.language);
       const values = fieldExpression(statement, field);
       if (!values) return 'upper';
       const { dialect, params, source } = statement;
       const value = values.isMany ? dialect.spread(values.sql) : values.sql;
       const sql = `SELECT 1 FROM (SELECT ${value} AS v FROM ${source})
         WHERE ${dialect.isNotWritten('v', letters)} LIMIT 1`;
-      const others = await this.#engine.run(sql, params.list);
-      if (others.length === 0) return letters;
+      const otherVariants = await this.#engine.run(sql, params.list);
+      if (otherVariants.length === 0) return letters;
     }
     return 'mixed';
   }
@@ -112,9 +112,9 @@ export class CaseVariantFinder {
     if (equality.values.length > maxValues) return undefined;
     const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
-    const known = this.#variants.get(key);
-    if (known !== undefined) return known ?? undefined;
-    const statement = begin(snapshot, undefined, this.#engine.language);
+    const cachedVariants = this.#variants.get(key);
+    if (cachedVariants !== undefined) return cachedVariants ?? undefined;
+    const statement = newStatement(snapshot, undefined, this.#engine.language);
     const values = fieldExpression(statement, equality.field);
     if (!values) return [];
     const { dialect, params, source } = statement;
@@ -135,9 +135,10 @@ function fileKey(file: string, field: FieldRef): string {
 }
 
 /** The comparisons that ignore case and have a letter in a value. */
-function folded(predicate: Predicate): readonly InPredicate[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(folded);
-  if (predicate.kind === 'not') return folded(predicate.item);
+function foldedPredicates(predicate: Predicate): readonly InPredicate[] {
+  if (predicate.kind === 'and' || predicate.kind === 'or')
+    return predicate.items.flatMap(foldedPredicates);
+  if (predicate.kind === 'not') return foldedPredicates(predicate.item);
   if (predicate.kind !== 'in' || !predicate.ignoreCase) return [];
   return predicate.values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)))
     ? [predicate]

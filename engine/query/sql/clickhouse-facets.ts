@@ -2,7 +2,7 @@ import type { StoredType } from '../../core/types.js';
 import type { Dialect } from './dialect.js';
 
 /** The part of the dialect that facets use. */
-type Aggregating = Pick<
+type AggregatingDialect = Pick<
   Dialect,
   | 'with'
   | 'jsonArray'
@@ -20,7 +20,7 @@ type Aggregating = Pick<
 >;
 
 /** The aggregates and bins of facets in the SQL of ClickHouse. */
-export function aggregating(each: Dialect['each']): Aggregating {
+export function aggregatingFunctions(each: Dialect['each']): AggregatingDialect {
   return {
     // ClickHouse evaluates a relation again for every use.
     with: () => 'AS',
@@ -28,29 +28,37 @@ export function aggregating(each: Dialect['each']): Aggregating {
       `('[' || arrayStringConcat([${texts.map((text) => `coalesce(${text}, 'null')`).join(', ')}], ',') || ']')`,
     countDistinct: (value, type) =>
       isReal(type) ? `uniqExact(if(${value} = 0, 0, ${value}))` : `uniqExact(${value})`,
-    sum: (value, type) => sum(value, type),
-    mean: (value, type) => mean(value, type),
+    sum: (value, type) => sumOf(value, type),
+    mean: (value, type) => meanOf(value, type),
     sumOfSquares: (value) =>
-      `if(count(${value}) = 0, NULL, sumKahan(${double(value)} * ${double(value)}))`,
+      `if(count(${value}) = 0, NULL, sumKahan(${toDouble(value)} * ${toDouble(value)}))`,
     pivot: (value, type, keys) => {
-      const over = keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
-      if (isReal(type)) return mean(value, type, over);
+      const overPartition =
+        keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
+      if (isReal(type)) return meanOf(value, type, overPartition);
       // The whole number nearest to the mean; intDiv rounds towards zero.
-      const [all, count] = [`sum(toInt256(${value})) ${over}`, `count(${value}) ${over}`];
+      const [all, count] = [
+        `sum(toInt256(${value})) ${overPartition}`,
+        `count(${value}) ${overPartition}`,
+      ];
       return `intDiv(${all} + sign(${all}) * intDiv(${count}, 2), greatest(${count}, 1))`;
     },
     variance: (value, pivot, type) => {
-      const spread = (off: string): string =>
+      const spreadOf = (off: string): string =>
         `greatest(0, sumKahan(${off} * ${off}) - sumKahan(${off}) * (sumKahan(${off}) / count(${value}))) / count(${value})`;
-      const plain = spread(
-        isReal(type) ? `(${double(value)} - ${pivot})` : double(`toInt256(${value}) - ${pivot}`),
+      const plainSpread = spreadOf(
+        isReal(type)
+          ? `(${toDouble(value)} - ${pivot})`
+          : toDouble(`toInt256(${value}) - ${pivot}`),
       );
-      const scaled = spread(`(${double(value)} * ${small} - ${double(pivot)} * ${small})`);
-      return `multiIf(count(${value}) = 0, NULL, min(${value}) = max(${value}), 0, isFinite(${plain}), ${plain}, ${scaled} * ${large} * ${large})`;
+      const scaledSpread = spreadOf(
+        `(${toDouble(value)} * ${smallFactor} - ${toDouble(pivot)} * ${smallFactor})`,
+      );
+      return `multiIf(count(${value}) = 0, NULL, min(${value}) = max(${value}), 0, isFinite(${plainSpread}), ${plainSpread}, ${scaledSpread} * ${largeFactor} * ${largeFactor})`;
     },
     quantiles: (value, fractions) => {
       // Aggregates accept no bound parameters, so the quantiles are looked up in the sorted values.
-      const values = `arraySort(groupArray(${double(value)}))`;
+      const values = `arraySort(groupArray(${toDouble(value)}))`;
       return each(fractions, (fraction) => {
         const position = `(toFloat64(length(${values})) - 1) * ${fraction}`;
         const part = `(${position} - floor(${position}))`;
@@ -62,16 +70,16 @@ export function aggregating(each: Dialect['each']): Aggregating {
     truncate: (date, unit) => {
       const length = lengths[unit];
       if (length) return floorDate(date, ...length);
-      // From midnight, because dateTrunc counts the last second before 1970 to the year 1970.
+      // Counted from midnight, because dateTrunc assigns the last second before 1970 to the year 1970.
       return `toDateTime64(dateTrunc('${unit}', ${floorDate(date, ...day)}), 6, 'UTC')`;
     },
     floorDivide: (value, factor, divisor) => {
       const product = `(toInt256(${value}) * ${factor})`;
-      // intDiv rounds towards zero.
+      // The result is corrected because intDiv rounds towards zero.
       return `intDiv(${product}, ${divisor}) - if(${product} % ${divisor} < 0, 1, 0)`;
     },
     floorEdge: (value, numerator, denominator) => {
-      const real = double(value);
+      const real = toDouble(value);
       const bin = `floor(${real} * ${denominator} / ${numerator})`;
       const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
       // The quotient may round to the neighbouring bin.
@@ -81,10 +89,10 @@ export function aggregating(each: Dialect['each']): Aggregating {
         ELSE ${edge(bin)} END + 0)`;
     },
     powerBin: (value, isWhole, starts, first, step) => {
-      const size = isWhole ? `abs(toInt256(${value}))` : `abs(${double(value)})`;
+      const size = isWhole ? `abs(toInt256(${value}))` : `abs(${toDouble(value)})`;
       // ClickHouse evaluates nulls, too, where the logarithm of zero would be an error.
-      const known = `if(isNull(${value}) OR ${value} = 0, 1, assumeNotNull(${double(size)}))`;
-      const guess = `toInt64(floor(log10(${known}) / ${step})) - ${first} + 1`;
+      const knownSize = `if(isNull(${value}) OR ${value} = 0, 1, assumeNotNull(${toDouble(size)}))`;
+      const guess = `toInt64(floor(log10(${knownSize}) / ${step})) - ${first} + 1`;
       const bin = `greatest(toInt64(1), least(toInt64(length(${starts})) - 1, ${guess}))`;
       return `CASE WHEN ${value} = 0 THEN toInt64(0) ELSE toInt64(sign(${value})) * CASE
         WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
@@ -106,13 +114,13 @@ const lengths: Readonly<Record<string, FixedUnit>> = {
 
 function floorDate(date: string, size: number, start: number): string {
   const micros = `toUnixTimestamp64Micro(${date})`;
-  // Without the cast a literal of this size is unsigned.
+  // The cast is needed because a literal of this size is unsigned.
   const length = `toInt64(${size})`;
-  const rest = `(((${micros} - toInt64(${start})) % ${length}) + ${length}) % ${length}`;
-  return `fromUnixTimestamp64Micro(${micros} - ${rest}, 'UTC')`;
+  const remainder = `(((${micros} - toInt64(${start})) % ${length}) + ${length}) % ${length}`;
+  return `fromUnixTimestamp64Micro(${micros} - ${remainder}, 'UTC')`;
 }
 
-function double(value: string): string {
+function toDouble(value: string): string {
   return `toFloat64(${value})`;
 }
 
@@ -121,24 +129,29 @@ function isReal(type: StoredType): boolean {
 }
 
 /** 2^-540 and 2^540: the square of the largest double, made smaller by the one, does not overflow. */
-const small = String(2 ** -540);
-const large = String(2 ** 540);
+const smallFactor = String(2 ** -540);
+const largeFactor = String(2 ** 540);
 
 /** The parts of a sum of doubles may overflow where the whole does not. */
-function sum(value: string, type: StoredType, over = ''): string {
-  const all = isReal(type) ? kahan(value, over) : [`sum(toInt256(${value})) ${over}`];
-  const whole =
-    all.length === 1 ? all[0]! : `if(isFinite(${all[0]!}), ${all[0]!}, ${all[1]!} * ${large})`;
-  return `if(count(${value}) ${over} = 0, NULL, ${whole})`;
+function sumOf(value: string, type: StoredType, over = ''): string {
+  const all = isReal(type) ? kahanSums(value, over) : [`sum(toInt256(${value})) ${over}`];
+  const wholeSum =
+    all.length === 1
+      ? all[0]!
+      : `if(isFinite(${all[0]!}), ${all[0]!}, ${all[1]!} * ${largeFactor})`;
+  return `if(count(${value}) ${over} = 0, NULL, ${wholeSum})`;
 }
 
-function mean(value: string, type: StoredType, over = ''): string {
+function meanOf(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
-  if (!isReal(type)) return `${double(sum(value, type, over))} / ${count}`;
-  const [all, scaled] = kahan(value, over);
-  return `if(isFinite(${all!}), ${all!} / ${count}, ${scaled!} / ${count} * ${large})`;
+  if (!isReal(type)) return `${toDouble(sumOf(value, type, over))} / ${count}`;
+  const [all, scaled] = kahanSums(value, over);
+  return `if(isFinite(${all!}), ${all!} / ${count}, ${scaled!} / ${count} * ${largeFactor})`;
 }
 
-function kahan(value: string, over: string): readonly string[] {
-  return [`sumKahan(${double(value)}) ${over}`, `sumKahan(${double(value)} * ${small}) ${over}`];
+function kahanSums(value: string, over: string): readonly string[] {
+  return [
+    `sumKahan(${toDouble(value)}) ${over}`,
+    `sumKahan(${toDouble(value)} * ${smallFactor}) ${over}`,
+  ];
 }

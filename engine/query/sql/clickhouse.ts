@@ -1,6 +1,6 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, StoredType } from '../../core/types.js';
-import { aggregating } from './clickhouse-facets.js';
+import { aggregatingFunctions } from './clickhouse-facets.js';
 import type { Dialect, Language } from './dialect.js';
 import type { ParamType } from './params.js';
 import { separators } from '../../text/tokenizer.js';
@@ -10,7 +10,7 @@ import { writtenNumber } from '../predicate/patterns.js';
  * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. For
  * the differences in its answers see docs/decisions/0016-two-dialects.md.
  */
-export function clickhouse(folderOf: (datasetId: number) => string): Language {
+export function clickhouseDialect(folderOf: (datasetId: number) => string): Language {
   return (columns) => {
     // Variables of lambdas hide columns, and columns hide relations, so no column has the name of either.
     let prefix = '_e';
@@ -27,36 +27,40 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
     const some: Dialect['some'] = (list, test) => lambda('arrayExists', list, test);
 
     /** ClickHouse reads absent objects and lists as empty ones, so an object is present if one of its members is. */
-    const present = (value: string, column: Column): string =>
+    const presentOnly = (value: string, column: Column): string =>
       column.type === 'object'
-        ? either((column.children ?? []).map((child) => held(member(value, child.physical), child)))
+        ? anyCondition(
+            (column.children ?? []).map((child) =>
+              heldValue(memberOf(value, child.physical), child),
+            ),
+          )
         : `${value} IS NOT NULL`;
-    const held = (value: string, column: Column): string =>
-      column.isList ? `notEmpty(${value})` : present(value, column);
+    const heldValue = (value: string, column: Column): string =>
+      column.isList ? `notEmpty(${value})` : presentOnly(value, column);
 
     return {
-      bound,
+      bound: boundParam,
       relation,
       source: ({ rows, datasetId, version }, params) => {
         if (rows === 0) {
-          const none = [...reservedColumns, ...columns].map(
+          const noColumns = [...reservedColumns, ...columns].map(
             (column) =>
-              `defaultValueOfTypeName(${literal(typeName(column))}) AS ${quote(column.physical)}`,
+              `defaultValueOfTypeName(${textLiteral(typeName(column))}) AS ${quoteName(column.physical)}`,
           );
-          return `(SELECT ${none.join(', ')} WHERE false) AS ${relation}`;
+          return `(SELECT ${noColumns.join(', ')} WHERE false) AS ${relation}`;
         }
         const folder = params.add('string', folderOf(datasetId));
         return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${settings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
       },
-      // Files are read in parallel.
+      // Order is not kept because files are read in parallel.
       keepsOrder: false,
       // Ids are in insertion order, too.
       insertionOrder: () => `${relation}."_id"`,
       rowRef: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 
-      column: (name) => `${relation}.${quote(name)}`,
-      member,
-      literal,
+      column: (name) => `${relation}.${quoteName(name)}`,
+      member: memberOf,
+      literal: textLiteral,
 
       each,
       flatten: (list) => `arrayFlatten(${list})`,
@@ -64,11 +68,11 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       someRow: some,
       listHas: (list, value) => `has(${list}, ${value})`,
       missing: (value, column) =>
-        column.type === 'object' ? `NOT (${present(value, column)})` : `${value} IS NULL`,
-      present,
-      listMissing: (list, column) => `NOT ${some(list, (element) => present(element, column))}`,
+        column.type === 'object' ? `NOT (${presentOnly(value, column)})` : `${value} IS NULL`,
+      present: presentOnly,
+      listMissing: (list, column) => `NOT ${some(list, (element) => presentOnly(element, column))}`,
       listCount: (list, column) =>
-        lambda('arrayCount', list, (element) => present(element, column)),
+        lambda('arrayCount', list, (element) => presentOnly(element, column)),
       smallest: (list) => `arrayReduce('min', ${list})`,
       largest: (list) => `arrayReduce('max', ${list})`,
       spread: (list) => `arrayJoin(arrayDistinct(${list}))`,
@@ -81,15 +85,15 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       },
       isInList: (value, list, type, isFolded) =>
         isFolded
-          ? `${fold(value)} IN (${each(list, fold)})`
+          ? `${foldCase(value)} IN (${each(list, foldCase)})`
           : `${value} IN (${withBothZeros(list, type)})`,
       someInList: (values, list, type, isFolded) =>
         isFolded
-          ? `hasAny(${each(values, fold)}, ${each(list, fold)})`
+          ? `hasAny(${each(values, foldCase)}, ${each(list, foldCase)})`
           : `hasAny(${values}, ${withBothZeros(list, type)})`,
       isNotWritten: (text, letters) =>
         `(${text} <> ${letters}(${text}) OR lengthUTF8(${text}) <> length(${text}))`,
-      fold,
+      fold: foldCase,
       contains: (text, part) => `position(${text}, ${part}) > 0`,
       startsWith: (text, start) => `startsWith(${text}, ${start})`,
       wholePattern,
@@ -101,7 +105,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         `regexpExtract(${text}, '(?i)^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
       wholeNumber: (text) => `toInt64OrNull(${text})`,
       number: (text) =>
-        `if(match(${text}, ${literal(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
+        `if(match(${text}, ${textLiteral(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
       textLength: (text) => `length(${wordList(text)})`,
       editDistance: (text, other, most) =>
         `if(abs(toInt64(length(${text})) - toInt64(length(${other}))) > ${most}, NULL, editDistance(${text}, ${other}))`,
@@ -118,7 +122,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       },
       joinList: (list) => `arrayStringConcat(${list}, ',')`,
 
-      ...aggregating(each),
+      ...aggregatingFunctions(each),
     };
   };
 }
@@ -126,9 +130,10 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
 /** Without this setting the Delta kernel of ClickHouse skips files in which a negated condition on a list has matches. */
 const settings = 'delta_lake_enable_engine_predicate = 0';
 
-function bound(number: number, type: ParamType, isList: boolean): string {
-  if (type !== 'date') return `{p${number}:${isList ? `Array(${bare[type]})` : bare[type]}}`;
-  // As microseconds, because dates as text have a smaller range.
+function boundParam(number: number, type: ParamType, isList: boolean): string {
+  if (type !== 'date')
+    return `{p${number}:${isList ? `Array(${bareTypes[type]})` : bareTypes[type]}}`;
+  // Dates are passed as microseconds, because dates as text have a smaller range.
   return isList
     ? `arrayMap(t -> fromUnixTimestamp64Micro(t, 'UTC'), {p${number}:Array(Int64)})`
     : `fromUnixTimestamp64Micro({p${number}:Int64}, 'UTC')`;
@@ -137,23 +142,23 @@ function bound(number: number, type: ParamType, isList: boolean): string {
 /** The list with -0 added if it holds 0, because ClickHouse's sets distinguish them. */
 function withBothZeros(list: string, type: ParamType): string {
   if (!isFloat(type)) return list;
-  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bare[type]})), ${list})`;
+  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bareTypes[type]})), ${list})`;
 }
 
 /** Quotes an identifier of the schema. */
-function quote(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-function literal(text: string): string {
+function textLiteral(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-function member(object: string, name: string): string {
-  return `tupleElement(${object}, ${literal(name)})`;
+function memberOf(object: string, name: string): string {
+  return `tupleElement(${object}, ${textLiteral(name)})`;
 }
 
-function either(conditions: readonly string[]): string {
+function anyCondition(conditions: readonly string[]): string {
   return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`;
 }
 
@@ -161,7 +166,7 @@ function either(conditions: readonly string[]): string {
  * Lower case as DuckDB converts it, character by character. lowerUTF8 alone converts a sigma at the end of a word to its final form, and a
  * dotted I to two characters.
  */
-function fold(text: string): string {
+function foldCase(text: string): string {
   return `lowerUTF8(replaceAll(replaceAll(${text}, 'Σ', 'σ'), 'İ', 'i'))`;
 }
 
@@ -186,7 +191,7 @@ function isQuoteOpen(pattern: string): boolean {
 }
 
 function wordList(text: string): string {
-  return `extractAll(${text}, ${literal(`[^${separators}]+`)})`;
+  return `extractAll(${text}, ${textLiteral(`[^${separators}]+`)})`;
 }
 
 function isFloat(type: StoredType): type is 'double' | 'float' {
@@ -203,15 +208,15 @@ function isText(type: StoredType): boolean {
  * before a slash belongs to the slash.
  */
 function jsonString(text: string): string {
-  const escaped = (part: string): string => {
+  const escapePart = (part: string): string => {
     const json = `replaceAll(toJSONString(${part}), '\\\\/', '/')`;
     return `substring(${json}, 2, length(${json}) - 2)`;
   };
-  const joined = (list: string, separator: string, part: string, json: string): string =>
+  const joinList = (list: string, separator: string, part: string, json: string): string =>
     `arrayStringConcat(arrayMap(${part} -> ${json}, splitByString('${separator}', ${list})), '${separator}')`;
-  const inner = joined('_line', '\u2029', '_part', escaped('_part'));
-  const whole = joined(`assumeNotNull(${text})`, '\u2028', '_line', inner);
-  return `if(isNull(${text}), NULL, '"' || ${whole} || '"')`;
+  const inner = joinList('_line', '\u2029', '_part', escapePart('_part'));
+  const wholeText = joinList(`assumeNotNull(${text})`, '\u2028', '_line', inner);
+  return `if(isNull(${text}), NULL, '"' || ${wholeText} || '"')`;
 }
 
 /** A floating-point number as text; 0 for negative zero, null for NaN and the infinities. */
@@ -223,7 +228,7 @@ function finiteText(value: string): string {
 function dateText(value: string): string {
   const micros = `toUnixTimestamp64Micro(${value})`;
   const text = `toString(toTimeZone(${value}, 'UTC'))`;
-  // Without the casts the literals are unsigned, and so would be dates before 1970.
+  // The casts are needed because the literals are unsigned, which would make dates before 1970 unsigned as well.
   return `CASE WHEN ${micros} % toInt64(86400000000) = 0 THEN substring(${text}, 1, 10)
     WHEN ${micros} % toInt64(1000000) = 0 THEN replaceOne(substring(${text}, 1, 19), ' ', 'T')
     ELSE replaceOne(${text}, ' ', 'T') END`;
@@ -231,16 +236,16 @@ function dateText(value: string): string {
 
 function typeName(column: Column): string {
   if (column.type !== 'object') {
-    const name = `Nullable(${bare[column.type]})`;
+    const name = `Nullable(${bareTypes[column.type]})`;
     return column.isList ? `Array(${name})` : name;
   }
   const members = (column.children ?? []).map(
-    (child) => `${quote(child.physical)} ${typeName(child)}`,
+    (child) => `${quoteName(child.physical)} ${typeName(child)}`,
   );
   return column.isList ? `Array(Tuple(${members.join(', ')}))` : `Tuple(${members.join(', ')})`;
 }
 
-const bare: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
+const bareTypes: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
   boolean: 'Bool',
   date: "DateTime64(6, 'UTC')",
   double: 'Float64',

@@ -8,7 +8,7 @@ import type { Statement } from './statement.js';
  * The predicate as an SQL condition. A positive condition may be null where a value is missing; a negated one is written with
  * `IS NOT TRUE`, so that it is true there.
  */
-export function compile(statement: Statement, predicate: Predicate): string {
+export function compilePredicate(statement: Statement, predicate: Predicate): string {
   return contextOf(statement).sql(predicate);
 }
 
@@ -29,7 +29,7 @@ function contextOf(statement: Statement): SqlContext {
  * True if the SQL engine may evaluate the predicate by a join, which may not keep the order of the files: DuckDB joins every list of
  * five or more values, and then sometimes returns records of a later file first.
  */
-export function joins(predicate: Predicate, caseVariants: CaseVariants): boolean {
+export function needsJoin(predicate: Predicate, caseVariants: CaseVariants): boolean {
   return conditionsIn(predicate).some(
     (condition) =>
       (condition.kind === 'any' && needsRows(condition)) ||

@@ -30,7 +30,7 @@ export function withoutFinishedFiles(
 }
 
 /** The SQL condition of records after a position; `skipped` is the number of files left out of the statement. */
-export function after(
+export function afterCursor(
   { dialect, params }: Statement,
   keys: readonly SortKey[],
   { keys: values, file, row }: Position,
@@ -43,12 +43,12 @@ export function after(
   for (const [i, key] of [...keys.entries()].reverse()) {
     const value = values[i] ?? null;
     if (value === null) {
-      // Only records without a value come after a record without a value.
+      // After a record without a value come only records without a value.
       condition = `(${key.sql} IS NULL AND ${condition})`;
     } else {
       const at = params.add(key.type, value);
-      const later = `${key.sql} ${key.descending ? '<' : '>'} ${at} OR ${key.sql} IS NULL`;
-      condition = `(${later} OR (${key.sql} = ${at} AND ${condition}))`;
+      const laterRows = `${key.sql} ${key.descending ? '<' : '>'} ${at} OR ${key.sql} IS NULL`;
+      condition = `(${laterRows} OR (${key.sql} = ${at} AND ${condition}))`;
     }
   }
   return condition;

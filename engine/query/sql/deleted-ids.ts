@@ -1,7 +1,7 @@
 import type { Segment, Snapshot } from '../../store/store.js';
 
-/** By segment; one object stands for one set of deleted rows. */
-const known = new WeakMap<Segment, readonly string[]>();
+/** The deleted ids by segment; each object stands for one set of deleted rows. */
+const knownIds = new WeakMap<Segment, readonly string[]>();
 
 /**
  * Makes known what tells the deleted rows of a snapshot where their numbers cannot: `_id` and `_commit` of each, with a slash between.
@@ -12,14 +12,14 @@ export function learnDeletedIds(
   read: (segment: number) => readonly string[],
 ): void {
   for (const [number, segment] of segments.entries())
-    if (segment.deletion && !known.has(segment)) known.set(segment, read(number));
+    if (segment.deletion && !knownIds.has(segment)) knownIds.set(segment, read(number));
 }
 
-/** What `learnDeletedIds` has made known. */
+/** The ids that `learnDeletedIds` has read. */
 export function deletedIds({ segments }: Pick<Snapshot, 'segments'>): readonly string[] {
   return segments.flatMap((segment) => {
     if (segment.deletion === undefined) return [];
-    const ids = known.get(segment);
+    const ids = knownIds.get(segment);
     if (ids === undefined) throw new Error(`the deleted rows of ${segment.path} are not known`);
     return ids;
   });

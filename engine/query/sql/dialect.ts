@@ -3,7 +3,7 @@ import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { DateUnit } from '../request/facet-bins.js';
 import type { Params, ParamType } from './params.js';
 
-/** Creates the dialect of an engine for one statement over these columns. */
+/** Creates the dialect of an SQL engine for a statement over these columns. */
 export type Language = (columns: Columns) => Dialect;
 
 /**
@@ -34,14 +34,14 @@ export interface Dialect {
   each(list: string, expression: (element: string) => string): string;
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
-  /** The same as `some`, for tests with subqueries. */
+  /** As `some`, for tests with subqueries. */
   someRow(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
-  /** True if the value is missing; `isList` of the column is ignored. Never null. */
+  /** True if the value is missing, never null; the column's `isList` is ignored. */
   missing(value: string, column: Column): string;
-  /** True if the value is not missing; `isList` of the column is ignored. Never null. */
+  /** True if the value is present, never null; the column's `isList` is ignored. */
   present(value: string, column: Column): string;
-  /** True if all elements of the list are missing; `isList` of the column is ignored. Never null. */
+  /** True if all elements of the list are missing, never null; the column's `isList` is ignored. */
   listMissing(list: string, column: Column): string;
   /** Number of elements of the list that are not missing; `isList` of the column is ignored. Never null. */
   listCount(list: string, column: Column): string;
@@ -76,7 +76,7 @@ export interface Dialect {
   wholeNumber(text: string): string;
   /** The text as a double; null if it is not a number. */
   number(text: string): string;
-  /** Number of terms of a text. */
+  /** The number of terms of a text. */
   textLength(text: string): string;
   /** The edit distance of two texts in bytes; null if their lengths differ by more than `most`. */
   editDistance(text: string, other: string, most: number): string;
@@ -107,7 +107,7 @@ export interface Dialect {
   pivot(value: string, type: StoredType, keys: readonly string[]): string;
   /** The population variance of a group's values as a double, by their differences from the group's `pivot`; null without a value. */
   variance(value: string, pivot: string, type: StoredType): string;
-  /** The quantiles of a group's values as doubles at these fractions, by linear interpolation: a list, indexed from 1. */
+  /** The quantiles of a group's values at these fractions, by linear interpolation: a list of doubles, indexed from 1. */
   quantiles(value: string, fractions: string): string;
 
   /** The start of the unit that holds the date, in UTC. Weeks start on Monday. */
@@ -115,8 +115,8 @@ export interface Dialect {
   /** The integer floor of `value * factor / divisor`, exact. The value is an integer; factor and divisor are positive longs. */
   floorDivide(value: string, factor: string, divisor: string): string;
   /**
-   * The largest edge at or below a number, as a double. Edge `i` is the double `i * numerator / denominator`, both positive doubles. A
-   * value of 2^50 intervals or more is its own edge.
+   * The largest edge at or below a number, as a double. Edge `i` is the double `i * numerator / denominator`, both positive doubles. A value of
+   * 2^50 intervals or more is its own edge.
    */
   floorEdge(value: string, numerator: string, denominator: string): string;
   /**

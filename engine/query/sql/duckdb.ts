@@ -13,7 +13,7 @@ import { writtenNumber } from '../predicate/patterns.js';
  * The SQL of DuckDB over these columns. Each statement needs a dialect of its own, because it numbers the variables of lambdas. No column
  * has the name of a variable; it would take precedence.
  */
-export function duckdb(columns: Columns): Dialect {
+export function duckdbDialect(columns: Columns): Dialect {
   let variables = 0;
   let isJoined = false;
   let isInterleaved = false;
@@ -41,12 +41,12 @@ export function duckdb(columns: Columns): Dialect {
       isJoined = segments.some(({ deletion }) => deletion !== undefined);
       isInterleaved = snapshot.isInterleaved === true && rows > 0 && !hidesRowNumbers;
       if (isInterleaved)
-        return `(${withRowIds(live(stored(), segments, params), segments, params)}) AS r`;
+        return `(${withRowIds(liveRows(stored(), segments, params), segments, params)}) AS r`;
       if (rows > 0 && isJoined)
-        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : live(stored(), segments, params)}) AS r`;
+        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : liveRows(stored(), segments, params)}) AS r`;
       if (rows > 0) return stored();
       const nulls = [...reservedColumns, ...columns].map(
-        (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
+        (column) => `CAST(NULL AS ${typeName(column)}) AS ${quoteName(column.physical)}`,
       );
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
@@ -64,9 +64,9 @@ export function duckdb(columns: Columns): Dialect {
         ? { file: '0', row: 'r."_id"', type: 'string' }
         : { file: 'r.file_index', row: 'r.file_row_number', type: 'long' },
 
-    column: (name) => `r.${quote(name)}`,
-    member: (object, name) => `${object}.${quote(name)}`,
-    literal,
+    column: (name) => `r.${quoteName(name)}`,
+    member: (object, name) => `${object}.${quoteName(name)}`,
+    literal: textLiteral,
 
     each,
     flatten: (list) => `flatten(${list})`,
@@ -118,61 +118,67 @@ export function duckdb(columns: Columns): Dialect {
     patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
-    json,
+    json: jsonOf,
     joinList: (list) => `array_to_string(${list}, ',')`,
 
     with: (isMaterialised) => `AS ${isMaterialised ? '' : 'NOT '}MATERIALIZED`,
     jsonArray: (texts) =>
-      `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
+      `('[' || ${joinTexts(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
     countDistinct: (value) => `count(DISTINCT ${value})`,
-    sum: (value, type) => sum(value, type),
-    mean: (value, type) => mean(value, type),
-    sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
+    sum: (value, type) => sumOf(value, type),
+    mean: (value, type) => meanOf(value, type),
+    sumOfSquares: (value) => `fsum(${toDouble(value)} * ${toDouble(value)})`,
     pivot: (value, type, keys) => {
-      const over = keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
-      if (isReal(type)) return mean(value, type, over);
+      const overPartition =
+        keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
+      if (isReal(type)) return meanOf(value, type, overPartition);
       // The whole number nearest to the mean; `//` rounds towards zero.
-      const [all, count] = [`sum(CAST(${value} AS HUGEINT)) ${over}`, `count(${value}) ${over}`];
+      const [all, count] = [
+        `sum(CAST(${value} AS HUGEINT)) ${overPartition}`,
+        `count(${value}) ${overPartition}`,
+      ];
       return `(${all} + sign(${all}) * (${count} // 2)) // nullif(${count}, 0)`;
     },
     // var_pop adds up rounding errors, and fails with an out-of-range error for large values.
     variance: (value, pivot, type) => {
-      const spread = (off: string): string =>
+      const spreadOf = (off: string): string =>
         `greatest(0, fsum(${off} * ${off}) - fsum(${off}) * (fsum(${off}) / count(${value}))) / count(${value})`;
-      const whole = `CAST(CAST(${value} AS HUGEINT) - ${pivot} AS DOUBLE)`;
-      const plain = spread(isReal(type) ? `(${double(value)} - ${pivot})` : whole);
-      // Where a square overflows, the variance may not.
-      const scaled = spread(`(${double(value)} * ${small} - ${double(pivot)} * ${small})`);
-      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plain}) THEN ${plain} ELSE ${scaled} * ${large} * ${large} END`;
+      const wholeOffset = `CAST(CAST(${value} AS HUGEINT) - ${pivot} AS DOUBLE)`;
+      const plainSpread = spreadOf(isReal(type) ? `(${toDouble(value)} - ${pivot})` : wholeOffset);
+      // Scaled, because squares may overflow where the variance does not.
+      const scaledSpread = spreadOf(
+        `(${toDouble(value)} * ${smallFactor} - ${toDouble(pivot)} * ${smallFactor})`,
+      );
+      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plainSpread}) THEN ${plainSpread} ELSE ${scaledSpread} * ${largeFactor} * ${largeFactor} END`;
     },
-    quantiles: (value, fractions) => `quantile_cont(${double(value)}, ${fractions})`,
+    quantiles: (value, fractions) => `quantile_cont(${toDouble(value)}, ${fractions})`,
 
     truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
     floorDivide: (value, factor, divisor) => {
       const product = factor === '1' ? value : `CAST(${value} AS HUGEINT) * ${factor}`;
-      // `//` rounds towards zero.
+      // The result is corrected because `//` rounds towards zero.
       return `(${product}) // ${divisor} - CASE WHEN (${product}) % ${divisor} < 0 THEN 1 ELSE 0 END`;
     },
     floorEdge: (value, numerator, denominator) => {
-      const quotient = `${double(value)} * ${denominator} / ${numerator}`;
+      const quotient = `${toDouble(value)} * ${denominator} / ${numerator}`;
       const bin = `floor(${quotient})`;
       const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
       // The quotient may round to the neighbouring bin; only values close to an edge need the exact comparison.
       return `(CASE WHEN abs(${quotient}) < 1e6 AND abs(${quotient} - round(${quotient})) > 1e-9 THEN ${edge(bin)}
-        WHEN abs(${double(value)}) >= ${edge('1125899906842624')} THEN ${double(value)}
-        WHEN ${edge(`(${bin} + 1)`)} <= ${double(value)} THEN ${edge(`(${bin} + 1)`)}
-        WHEN ${edge(bin)} > ${double(value)} THEN ${edge(`(${bin} - 1)`)}
+        WHEN abs(${toDouble(value)}) >= ${edge('1125899906842624')} THEN ${toDouble(value)}
+        WHEN ${edge(`(${bin} + 1)`)} <= ${toDouble(value)} THEN ${edge(`(${bin} + 1)`)}
+        WHEN ${edge(bin)} > ${toDouble(value)} THEN ${edge(`(${bin} - 1)`)}
         ELSE ${edge(bin)} END + 0)`;
     },
     powerBin: (value, isWhole, starts, first, step) => {
-      const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${double(value)})`;
-      const near = `abs(${double(value)})`;
-      const exponent = `log10(nullif(${near}, 0)) / ${step}`;
+      const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${toDouble(value)})`;
+      const absoluteValue = `abs(${toDouble(value)})`;
+      const exponent = `log10(nullif(${absoluteValue}, 0)) / ${step}`;
       const guess = `CAST(floor(${exponent}) AS BIGINT) - ${first} + 1`;
       const bin = `greatest(1, least(len(${starts}) - 1, ${guess}))`;
       // The list is read only close to an edge and for tiny doubles, which have fewer digits: reading it takes ten times as long.
       return `CASE WHEN ${value} = 0 THEN 0 ELSE CAST(sign(${value}) AS BIGINT) * CASE
-        WHEN abs(${exponent} - round(${exponent})) > 1e-9 AND ${near} > 1e-300 THEN ${guess}
+        WHEN abs(${exponent} - round(${exponent})) > 1e-9 AND ${absoluteValue} > 1e-300 THEN ${guess}
         WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
         WHEN ${starts}[${bin}] > ${size} THEN ${bin} - 1 ELSE ${bin} END END`;
     },
@@ -180,7 +186,7 @@ export function duckdb(columns: Columns): Dialect {
 }
 
 /** The stored records without those of deleted rows, with the numbers of their files and rows. */
-function live(stored: string, segments: Snapshot['segments'], params: Params): string {
+function liveRows(stored: string, segments: Snapshot['segments'], params: Params): string {
   if (segments.every(({ deletion }) => deletion === undefined))
     return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored}`;
   const files: bigint[] = [];
@@ -188,10 +194,10 @@ function live(stored: string, segments: Snapshot['segments'], params: Params): s
   for (const [i, { rows, deletion }] of segments.entries()) {
     if (deletion === undefined) continue;
     files.push(BigInt(i + 1)); // the first file holds the schema
-    bits.push(packed(deletedRows(deletion), rows));
+    bits.push(packedBitmap(deletedRows(deletion), rows));
   }
-  const gone = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.addBits(bits)}) AS bits)`;
-  return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored} LEFT JOIN ${gone} AS gone ON gone.file = r.file_index
+  const goneRows = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.addBits(bits)}) AS bits)`;
+  return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored} LEFT JOIN ${goneRows} AS gone ON gone.file = r.file_index
     WHERE gone.bits IS NULL OR get_bit(gone.bits, CAST(r.file_row_number AS INTEGER)) = 0`;
 }
 
@@ -204,63 +210,63 @@ function withRowIds(records: string, segments: Snapshot['segments'], params: Par
     files.push(BigInt(i + 1)); // the first file holds the schema
     bases.push(BigInt(segment.baseRowId ?? 0));
   }
-  const placed = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.add('long', bases)}) AS base)`;
-  const counted = 'placed.base + s.file_row_number';
-  const id = isStored ? `coalesce(s."${rowIdColumn.physical}", ${counted})` : counted;
-  return `SELECT s.*, ${id} AS "${rowIdColumn.physical}~" FROM (${records}) AS s JOIN ${placed} AS placed ON placed.file = s.file_index`;
+  const placedFiles = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.add('long', bases)}) AS base)`;
+  const countedId = 'placed.base + s.file_row_number';
+  const id = isStored ? `coalesce(s."${rowIdColumn.physical}", ${countedId})` : countedId;
+  return `SELECT s.*, ${id} AS "${rowIdColumn.physical}~" FROM (${records}) AS s JOIN ${placedFiles} AS placed ON placed.file = s.file_index`;
 }
 
 /** The live records where a stored column hides the row numbers: no two rows have the same id and the same commit. */
 function liveByIds(stored: string, segments: Snapshot['segments'], params: Params): string {
-  const gone = params.add('string', deletedIds({ segments }));
-  return `SELECT r.* FROM ${stored} WHERE r."_id" || '/' || r."_commit" NOT IN (SELECT unnest(${gone}))`;
+  const goneIds = params.add('string', deletedIds({ segments }));
+  return `SELECT r.* FROM ${stored} WHERE r."_id" || '/' || r."_commit" NOT IN (SELECT unnest(${goneIds}))`;
 }
 
 /** Bits as DuckDB stores them: the number of bits before the first, then row 0 as the highest bit of the first byte. */
-function packed(rows: Int32Array, count: number): Uint8Array {
+function packedBitmap(rows: Int32Array, count: number): Uint8Array {
   const bits = new Uint8Array(1 + ((count + 7) >> 3));
   for (const row of rows) bits[1 + (row >> 3)]! |= 0x80 >> (row & 7);
   return bits;
 }
 
-function double(value: string): string {
+function toDouble(value: string): string {
   return `CAST(${value} AS DOUBLE)`;
 }
 
 /** 2^-540 and 2^540: the square of the largest double, made smaller by the one, does not overflow. */
-const small = `${2 ** -540}::DOUBLE`;
-const large = `${2 ** 540}::DOUBLE`;
+const smallFactor = `${2 ** -540}::DOUBLE`;
+const largeFactor = `${2 ** 540}::DOUBLE`;
 
 function isReal(type: StoredType): boolean {
   return type === 'double' || type === 'float';
 }
 
 /** A compensated sum does not depend on how the threads share the rows. Its parts may overflow where the whole does not. */
-function sum(value: string, type: StoredType, over = ''): string {
+function sumOf(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `sum(${value}) ${over}`;
   const [all, scaled] = [
-    `fsum(${double(value)}) ${over}`,
-    `fsum(${double(value)} * ${small}) ${over}`,
+    `fsum(${toDouble(value)}) ${over}`,
+    `fsum(${toDouble(value)} * ${smallFactor}) ${over}`,
   ];
-  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${large} END`;
+  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${largeFactor} END`;
 }
 
-function mean(value: string, type: StoredType, over = ''): string {
+function meanOf(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
-  if (!isReal(type)) return `CAST(${sum(value, type, over)} AS DOUBLE) / ${count}`;
+  if (!isReal(type)) return `CAST(${sumOf(value, type, over)} AS DOUBLE) / ${count}`;
   const [all, scaled] = [
-    `fsum(${double(value)}) ${over}`,
-    `fsum(${double(value)} * ${small}) ${over}`,
+    `fsum(${toDouble(value)}) ${over}`,
+    `fsum(${toDouble(value)} * ${smallFactor}) ${over}`,
   ];
-  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${large} END`;
+  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${largeFactor} END`;
 }
 
 /** Quotes an identifier of the schema. Stored names hold no NUL, which would end the statement. */
-function quote(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function literal(text: string): string {
+function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
@@ -274,7 +280,7 @@ function wordList(text: string): string {
   return `regexp_extract_all(${text}, '[^${separators}]+')`;
 }
 
-function joined(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   return `concat_ws(',', ${texts.join(', ')})`;
 }
 
@@ -286,7 +292,7 @@ function isText(type: StoredType): boolean {
   return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
 }
 
-function json(value: string, type: StoredType): string {
+function jsonOf(value: string, type: StoredType): string {
   if (type === 'json') return value;
   if (isText(type)) return `CAST(to_json(${value}) AS VARCHAR)`;
   if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
@@ -316,7 +322,7 @@ function typeName(column: Column): string {
   const name =
     column.type === 'object'
       ? `STRUCT(${(column.children ?? [])
-          .map((child) => `${quote(child.physical)} ${typeName(child)}`)
+          .map((child) => `${quoteName(child.physical)} ${typeName(child)}`)
           .join(', ')})`
       : typeNames[column.type];
   return column.isList ? `${name}[]` : name;

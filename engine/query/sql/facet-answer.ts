@@ -13,7 +13,7 @@ import {
 import type { BucketFacet, Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { begin } from './statement.js';
+import { newStatement } from './statement.js';
 
 /** The records that facets are computed over, and how a statement runs. */
 export interface FacetScope {
@@ -37,7 +37,7 @@ export async function facetAnswers(
   facets: readonly Facet[],
 ): Promise<FacetAnswers> {
   if (scope.snapshot.rows === 0) return { total: 0, facets: facets.map(emptyAnswer) };
-  const statement = begin(scope.snapshot, scope.caseVariants, scope.language);
+  const statement = newStatement(scope.snapshot, scope.caseVariants, scope.language);
   const { roots, depth, totalBranch, sql, params } = planFacets(statement, scope.predicate, facets);
   const branches: Map<string, (readonly unknown[])[]>[] = [];
   for (const row of await scope.rows({ sql, params })) {
@@ -52,7 +52,7 @@ export async function facetAnswers(
   const rowsOf = (branch: number | undefined, above: readonly unknown[]): ResultRows =>
     (branch === undefined
       ? undefined
-      : branches[branch]?.get(keyOf([...above, ...nulls(depth - above.length)]))) ?? [];
+      : branches[branch]?.get(keyOf([...above, ...nullKeys(depth - above.length)]))) ?? [];
 
   const answer = (node: FacetNode, above: readonly unknown[]): string => {
     const rows = rowsOf(node.branch, above);
@@ -65,13 +65,13 @@ export async function facetAnswers(
       );
     }
     const items = rows.map((row) => {
-      const own = row[text];
-      const shown = `${shownKey(node.facet, String(own))},${String(row[count])}`;
-      if (node.nested.length === 0) return `[${shown}]`;
-      const inside = node.nested.map(
-        (child) => `${JSON.stringify(child.facet.field.name)}:${answer(child, [...above, own])}`,
+      const ownKey = row[text];
+      const shownBucket = `${shownKey(node.facet, String(ownKey))},${String(row[count])}`;
+      if (node.nested.length === 0) return `[${shownBucket}]`;
+      const nestedAnswers = node.nested.map(
+        (child) => `${JSON.stringify(child.facet.field.name)}:${answer(child, [...above, ownKey])}`,
       );
-      return `[${shown},{${inside.join(',')}}]`;
+      return `[${shownBucket},{${nestedAnswers.join(',')}}]`;
     });
     return `[${items.join(',')}]`;
   };
@@ -88,7 +88,7 @@ function keyOf(keys: readonly unknown[]): string {
   return keys.length === 0 ? '' : keys.map(String).join('\n');
 }
 
-function nulls(count: number): readonly null[] {
+function nullKeys(count: number): readonly null[] {
   return Array.from({ length: count }, () => null);
 }
 

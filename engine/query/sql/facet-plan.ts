@@ -1,14 +1,14 @@
 import { budgets } from '../../core/budgets.js';
-import { compile } from './compile.js';
+import { compilePredicate } from './compile.js';
 import {
-  selected,
+  selectedRelation,
   valuesRelation,
   type FacetColumn,
   type Parent,
   type SelectedExpression,
 } from './facet-relation.js';
 import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
-import { aggregates, bucketing, pivotColumn } from './facet-sql.js';
+import { aggregatesOf, bucketingOf, pivotColumn } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
@@ -44,7 +44,7 @@ export type FacetNode =
       readonly kind: 'flat';
       readonly facet: BucketlessFacet;
       readonly branch: number | undefined;
-      /** Where this facet's aggregates begin in the aggregates of `branch`. */
+      /** The index of this facet's first aggregate in the aggregates of `branch`. */
       readonly start: number;
     };
 
@@ -97,7 +97,7 @@ class FacetPlanner {
     if (shared === undefined) return nodes;
     const { dialect } = this.#statement;
     const texts = flat.flatMap(({ facet, column }) =>
-      aggregates(this.#statement, facet, column.name, column.type),
+      aggregatesOf(this.#statement, facet, column.name, column.type),
     );
     if (parents.length === 0) {
       texts.unshift(dialect.json('count(*)', 'long'));
@@ -108,8 +108,8 @@ class FacetPlanner {
       parents,
       names.map((name) => ({ name, sql: name, isMany: false, isEvery: true })),
     );
-    const spread = flat.filter(({ facet }) => isSpread(facet)).map(({ column }) => column);
-    this.#aggregate(shared, parents, this.#pivoted(parents, from, spread), texts);
+    const spreadColumns = flat.filter(({ facet }) => isSpread(facet)).map(({ column }) => column);
+    this.#aggregate(shared, parents, this.#pivoted(parents, from, spreadColumns), texts);
     return nodes;
   }
 
@@ -124,7 +124,7 @@ class FacetPlanner {
     const columns = [...this.#columns.values()].flatMap((column) =>
       column ? [`${column.sql} AS ${column.name}`] : [],
     );
-    const found = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compile(this.#statement, predicate)}`;
+    const found = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compilePredicate(this.#statement, predicate)}`;
     const isMaterialised = this.#scans > 1 && predicate.kind !== 'all';
     const relations = [`matching ${dialect.with(isMaterialised)} (${found})`, ...this.#relations];
     const sql = `SELECT * FROM (WITH ${relations.join(',\n')}\n${this.#branches.join('\nUNION ALL ')}) AS answers ORDER BY branch, rank_`;
@@ -148,54 +148,55 @@ class FacetPlanner {
   #buckets(facet: BucketFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
     const { dialect, params } = this.#statement;
     const branch = this.#nextBranch();
-    const own = { column, bucketing: bucketing(this.#statement, facet, column.type) };
+    const ownBucketing = { column, bucketing: bucketingOf(this.#statement, facet, column.type) };
     const keys = parents.map((_, index) => `x${index}`);
     const from = this.#relation(parents, [
-      selected(this.#statement.dialect, 'v', own, facet.kind === 'histogram'),
+      selectedRelation(this.#statement.dialect, 'v', ownBucketing, facet.kind === 'histogram'),
     ]);
     const isTotal = parents.length === 0 && !column.isMany && !this.#total;
     const isInside = keys.map((key) => `${key} IS NOT NULL`);
     const conditions = isTotal ? isInside : [...isInside, 'v IS NOT NULL'];
-    const groups = `SELECT ${[...keys, 'v', 'count(*) AS n'].join(', ')} FROM ${from}${where(conditions)} GROUP BY ${[...keys, 'v'].join(', ')}`;
-    let counted = `(${groups}) AS counted`;
+    const groups = `SELECT ${[...keys, 'v', 'count(*) AS n'].join(', ')} FROM ${from}${whereClause(conditions)} GROUP BY ${[...keys, 'v'].join(', ')}`;
+    let countedGroups = `(${groups}) AS counted`;
     if (isTotal) {
-      // Every record is in exactly one group, so their sum is the total.
-      counted = `groups${branch}`;
-      this.#relations.push(`${counted} ${dialect.with(true)} (${groups})`);
+      // Every record is in exactly one group, so the sum of the groups is the total.
+      countedGroups = `groups${branch}`;
+      this.#relations.push(`${countedGroups} ${dialect.with(true)} (${groups})`);
       const total = this.#nextBranch();
       this.#total = { branch: total };
       const sum = dialect.json('coalesce(sum(n), 0)', 'long');
-      this.#branches[total] = this.#row(total, '0', [], sum, '0', counted);
+      this.#branches[total] = this.#row(total, '0', [], sum, '0', countedGroups);
     }
-    const present = isTotal ? ' WHERE v IS NOT NULL' : '';
+    const presentOnly = isTotal ? ' WHERE v IS NOT NULL' : '';
     const order = facet.kind === 'terms' ? 'n DESC, v' : 'v';
-    const within = keys.length > 0 ? `PARTITION BY ${keys.join(', ')} ` : '';
+    const partitionBy = keys.length > 0 ? `PARTITION BY ${keys.join(', ')} ` : '';
     const all = [...keys, 'v', 'n'].join(', ');
-    const rank = `row_number() OVER (${within}ORDER BY ${order}) AS rank_`;
+    const rank = `row_number() OVER (${partitionBy}ORDER BY ${order}) AS rank_`;
     const isCut = facet.kind === 'terms' && Number.isFinite(facet.limit);
     const limit = isCut ? params.add('long', BigInt(facet.limit)) : '';
-    let shown = `SELECT ${all}, ${rank} FROM ${counted}${present}`;
+    let shownGroups = `SELECT ${all}, ${rank} FROM ${countedGroups}${presentOnly}`;
     if (isCut && keys.length === 0) {
-      const best = `SELECT ${all} FROM ${counted}${present} ORDER BY ${order} LIMIT ${limit}`;
-      shown = `SELECT ${all}, ${rank} FROM (${best}) AS best`;
-    } else if (isCut) shown = `SELECT * FROM (${shown}) AS ranked WHERE rank_ <= ${limit}`;
-    let rows = `(${shown}) AS shown`;
+      const best = `SELECT ${all} FROM ${countedGroups}${presentOnly} ORDER BY ${order} LIMIT ${limit}`;
+      shownGroups = `SELECT ${all}, ${rank} FROM (${best}) AS best`;
+    } else if (isCut)
+      shownGroups = `SELECT * FROM (${shownGroups}) AS ranked WHERE rank_ <= ${limit}`;
+    let rows = `(${shownGroups}) AS shown`;
     const isAsked = isCut && facet.nested.length > 0;
     if (isAsked) {
       rows = `shown${branch}`;
-      this.#relations.push(`${rows} ${dialect.with(true)} (${shown})`);
+      this.#relations.push(`${rows} ${dialect.with(true)} (${shownGroups})`);
     }
     const maxBuckets = budgets[facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets'];
     const row = this.#row(
       branch,
       'rank_',
       this.#keys(parents),
-      dialect.json('v', own.bucketing.type),
+      dialect.json('v', ownBucketing.bucketing.type),
       'n',
       `${rows} LIMIT ${params.add('long', BigInt(maxBuckets + 1))}`,
     );
     this.#branches[branch] = `SELECT * FROM (${row}) AS buckets`;
-    const parent = { ...own, shown: isAsked ? rows : undefined };
+    const parent = { ...ownBucketing, shown: isAsked ? rows : undefined };
     return {
       kind: 'buckets',
       facet,
@@ -206,10 +207,10 @@ class FacetPlanner {
 
   #ofList(facet: BucketlessFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
     const branch = this.#nextBranch();
-    const own = { name: 'v', sql: column.name, isMany: true, isEvery: true };
-    const texts = aggregates(this.#statement, facet, 'v', column.type);
-    const spread = isSpread(facet) ? [{ name: 'v', type: column.type }] : [];
-    const from = this.#pivoted(parents, this.#relation(parents, [own]), spread);
+    const ownValue = { name: 'v', sql: column.name, isMany: true, isEvery: true };
+    const texts = aggregatesOf(this.#statement, facet, 'v', column.type);
+    const spreadColumns = isSpread(facet) ? [{ name: 'v', type: column.type }] : [];
+    const from = this.#pivoted(parents, this.#relation(parents, [ownValue]), spreadColumns);
     this.#aggregate(branch, parents, from, texts);
     return { kind: 'flat', facet, branch, start: 0 };
   }
@@ -222,14 +223,14 @@ class FacetPlanner {
   ): void {
     const names = parents.map((_, index) => `x${index}`);
     const grouping = names.length > 0 ? ` GROUP BY ${names.join(', ')}` : '';
-    const present = where(names.map((name) => `${name} IS NOT NULL`));
+    const presentOnly = whereClause(names.map((name) => `${name} IS NOT NULL`));
     this.#branches[branch] = this.#row(
       branch,
       '0',
       this.#keys(parents),
       this.#statement.dialect.jsonArray(texts),
       '0',
-      `${from}${present}${grouping}`,
+      `${from}${presentOnly}${grouping}`,
     );
   }
 
@@ -242,8 +243,11 @@ class FacetPlanner {
     from: string,
   ): string {
     // These aliases must differ from the columns of `from`, which ClickHouse would use instead.
-    const padded = Array.from({ length: this.#depth }, (_, i) => `${keys[i] ?? 'NULL'} AS k${i}`);
-    return `SELECT ${[`${branch} AS branch`, `${rank} AS rank_`, ...padded, `${text} AS t`, `${count} AS amount`].join(', ')} FROM ${from}`;
+    const paddedKeys = Array.from(
+      { length: this.#depth },
+      (_, i) => `${keys[i] ?? 'NULL'} AS k${i}`,
+    );
+    return `SELECT ${[`${branch} AS branch`, `${rank} AS rank_`, ...paddedKeys, `${text} AS t`, `${count} AS amount`].join(', ')} FROM ${from}`;
   }
 
   #keys(parents: readonly Parent[]): readonly string[] {
@@ -256,7 +260,7 @@ class FacetPlanner {
     return valuesRelation(this.#statement.dialect, parents, own);
   }
 
-  /** The relation with the pivots of these columns. */
+  /** The relation extended by the pivots of these columns. */
   #pivoted(
     parents: readonly Parent[],
     from: string,
@@ -283,7 +287,7 @@ function isSpread(facet: BucketlessFacet): boolean {
   return facet.kind === 'stats' && facet.extended;
 }
 
-function where(conditions: readonly string[]): string {
+function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
 }
 

@@ -6,7 +6,7 @@ import type { FieldExpression } from './statement.js';
 export interface Parent {
   readonly column: FacetColumn;
   readonly bucketing: Bucketing;
-  /** The relation of the buckets in the answer; undefined if the answer has all of them. */
+  /** The relation of the buckets in the answer; undefined if all buckets are in the answer. */
   readonly shown: string | undefined;
 }
 
@@ -20,12 +20,12 @@ export interface SelectedExpression {
   readonly name: string;
   readonly sql: string;
   readonly isMany: boolean;
-  /** True if equal values of one list count each; false if they count once. */
+  /** True if equal values of a list count each; false if they count once. */
   readonly isEvery: boolean;
 }
 
 /** The buckets of a column's values as a named expression. */
-export function selected(
+export function selectedRelation(
   dialect: Dialect,
   name: string,
   { column, bucketing: { of } }: Omit<Parent, 'shown'>,
@@ -44,7 +44,9 @@ export function valuesRelation(
   parents: readonly Parent[],
   own: readonly SelectedExpression[],
 ): string {
-  const buckets = parents.map((parent, index) => selected(dialect, `x${index}`, parent, false));
+  const buckets = parents.map((parent, index) =>
+    selectedRelation(dialect, `x${index}`, parent, false),
+  );
   const all = [...buckets, ...own];
   const names = all.map(({ name }) => name);
   let from = 'matching';
@@ -52,16 +54,16 @@ export function valuesRelation(
     const columns = all.map(({ name, sql }) => (name === sql ? name : `${sql} AS ${name}`));
     from = `(SELECT ${columns.join(', ')} FROM matching) AS found`;
   }
-  // One list per SELECT: several unnested in one SELECT would be zipped instead of combined.
+  // Each list has its own SELECT: several unnested in one SELECT would be zipped instead of combined.
   for (const { name, isMany, isEvery } of all) {
     if (!isMany) continue;
-    const spread = isEvery ? dialect.spreadAll(name) : dialect.spread(name);
-    const others = names.filter((other) => other !== name);
-    from = `(SELECT ${[...others, `${spread} AS ${name}`].join(', ')} FROM ${from}) AS found`;
+    const spreadValues = isEvery ? dialect.spreadAll(name) : dialect.spread(name);
+    const otherNames = names.filter((other) => other !== name);
+    from = `(SELECT ${[...otherNames, `${spreadValues} AS ${name}`].join(', ')} FROM ${from}) AS found`;
   }
   const last = parents.findLastIndex(({ shown }) => shown !== undefined);
   if (last < 0) return from;
   const keys = parents.slice(0, last + 1).map((_, index) => `x${index}`);
-  const theirs = [...keys.slice(0, -1), 'v'].join(', ');
-  return `(SELECT ${names.join(', ')} FROM ${from} WHERE (${keys.join(', ')}) IN (SELECT ${theirs} FROM ${parents[last]!.shown!})) AS kept`;
+  const theirKeys = [...keys.slice(0, -1), 'v'].join(', ');
+  return `(SELECT ${names.join(', ')} FROM ${from} WHERE (${keys.join(', ')}) IN (SELECT ${theirKeys} FROM ${parents[last]!.shown!})) AS kept`;
 }

@@ -9,15 +9,15 @@ export function pivotColumn(value: string): string {
 }
 
 /** The SQL aggregates of a facet's answer over a column of single values; each yields a JSON text or null. */
-export function aggregates(
+export function aggregatesOf(
   { dialect, params }: Statement,
   facet: BucketlessFacet,
   value: string,
   type: StoredType,
 ): readonly string[] {
-  const whole = (sql: string): string => dialect.json(sql, 'long');
+  const wholeJson = (sql: string): string => dialect.json(sql, 'long');
   const real = (sql: string): string => dialect.json(sql, 'double');
-  if (facet.kind === 'count') return [whole(dialect.countDistinct(value, type))];
+  if (facet.kind === 'count') return [wholeJson(dialect.countDistinct(value, type))];
   if (facet.kind === 'percentiles') {
     const fractions = facet.percents.map((percent) => percent / 100);
     const quantiles = dialect.quantiles(value, params.add('double', fractions));
@@ -25,19 +25,19 @@ export function aggregates(
   }
   const isReal = type === 'double' || type === 'float';
   const mean = dialect.mean(value, type);
-  const plain = [
-    whole(`count(${value})`),
+  const plainStats = [
+    wholeJson(`count(${value})`),
     dialect.json(`min(${value})`, type),
     dialect.json(`max(${value})`, type),
     real(mean),
     // Choice: without values the sum is null, not 0.
     // Choice: a sum, a sum of squares or a variance beyond the largest double is null.
-    isReal ? real(dialect.sum(value, type)) : whole(dialect.sum(value, type)),
+    isReal ? real(dialect.sum(value, type)) : wholeJson(dialect.sum(value, type)),
   ];
-  if (!facet.extended) return plain;
+  if (!facet.extended) return plainStats;
   const variance = dialect.variance(value, pivotColumn(value), type);
   return [
-    ...plain,
+    ...plainStats,
     real(dialect.sumOfSquares(value)),
     real(variance),
     real(`sqrt(${variance})`),
@@ -53,7 +53,7 @@ export interface Bucketing {
 }
 
 /** The bucket expression of a facet for values of a type. It binds parameters, so call it once per facet. */
-export function bucketing(
+export function bucketingOf(
   { dialect, params }: Statement,
   facet: BucketFacet,
   type: StoredType,

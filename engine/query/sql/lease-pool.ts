@@ -62,15 +62,15 @@ export class LeasePool<T> {
   #wait(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
-        this.#waiting.delete(waiting);
+        this.#waiting.delete(waitingLease);
         reject(signal.reason as Error);
       };
       const start = (item: T): void => {
         signal.removeEventListener('abort', stop);
         resolve(this.#lease(item, isHeavy));
       };
-      const waiting: WaitingLease<T> = { isHeavy, start };
-      this.#waiting.add(waiting);
+      const waitingLease: WaitingLease<T> = { isHeavy, start };
+      this.#waiting.add(waitingLease);
       signal.addEventListener('abort', stop, { once: true });
     });
   }

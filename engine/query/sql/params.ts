@@ -8,7 +8,7 @@ export function boundType({ type }: FieldRef): ParamType {
   return type === 'text' || type === 'blob' ? 'string' : (type as ParamType);
 }
 
-/** One bound value of a statement. Values of a request reach the SQL engine in no other way. */
+/** A bound value of a statement. Values of a request reach the SQL engine in no other way. */
 export interface Param {
   /** `bits`: one for each row of some segments, as DuckDB stores bits. */
   readonly type: ParamType | 'bits';

@@ -39,33 +39,38 @@ export class QueryQuarantine {
     now: () => number = Date.now,
   ): Promise<QueryQuarantine> {
     const file = data.path('queries.json');
-    const running = data.path('queries.running');
+    const runningFile = data.path('queries.running');
     const crashes = await readCrashes(file);
-    const found = await textOf(running);
+    const found = await textOf(runningFile);
     for (const hash of new Set(found.match(/[0-9a-f]{32}/g) ?? [])) {
       crashes.set(hash, [...(crashes.get(hash) ?? []), now()]);
     }
     for (const [hash, times] of crashes) {
-      const recent = times.filter((time) => time > now() - quarantineMs);
-      if (recent.length === 0) crashes.delete(hash);
-      else crashes.set(hash, recent);
+      const recentTimes = times.filter((time) => time > now() - quarantineMs);
+      if (recentTimes.length === 0) crashes.delete(hash);
+      else crashes.set(hash, recentTimes);
     }
     await replaceFile(file, Buffer.from(JSON.stringify([...crashes])));
-    // Only after the crashes are stored: a crash before this line must not lose them.
-    return new QueryQuarantine(crashes, await openSlots(running, count, hashLength), count, now);
+    // The slots are opened after the crashes are stored: a crash before this line must not lose them.
+    return new QueryQuarantine(
+      crashes,
+      await openSlots(runningFile, count, hashLength),
+      count,
+      now,
+    );
   }
 
   /** Records a running query, and returns the function to call when it ends. Throws `budget` if the query is quarantined. */
   begin(sql: string, params: readonly Param[]): () => void {
     const hash = hashOf(sql, params);
-    const times = (this.#crashes.get(hash) ?? []).filter(
+    const recentCrashes = (this.#crashes.get(hash) ?? []).filter(
       (time) => time > this.#now() - quarantineMs,
     );
-    if (times.length >= crashesToQuarantine) {
-      const minutes = Math.ceil((times[0]! + quarantineMs - this.#now()) / 60_000);
+    if (recentCrashes.length >= crashesToQuarantine) {
+      const minutes = Math.ceil((recentCrashes[0]! + quarantineMs - this.#now()) / 60_000);
       throw new AppError(
         'budget',
-        `This query (${hash}) ended the server ${times.length} times within an hour; it is refused for ${minutes} more minutes`,
+        `This query (${hash}) ended the server ${recentCrashes.length} times within an hour; it is refused for ${minutes} more minutes`,
       );
     }
     const slot = this.#free.pop();

@@ -2,12 +2,12 @@ import type { Snapshot } from '../../store/store.js';
 import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { relevance } from '../text/relevance.js';
-import { compile, joins } from './compile.js';
-import { after, positionOf, withoutFinishedFiles, type SortKey } from './cursor.js';
+import { relevanceSql } from '../text/relevance.js';
+import { compilePredicate, needsJoin } from './compile.js';
+import { afterCursor, positionOf, withoutFinishedFiles, type SortKey } from './cursor.js';
 import type { Language } from './dialect.js';
 import { boundType } from './params.js';
-import { fieldExpression, begin, type Select, type Statement } from './statement.js';
+import { fieldExpression, newStatement, type Select, type Statement } from './statement.js';
 
 /** The statement of a page. Each row of its result refers to a record; with a cursor, the sort keys come first. */
 export interface RowsSelect extends Select {
@@ -28,18 +28,20 @@ export function rowsSelect(
   const isSorted =
     selection.ordering.length > 0 || selection.scores.length > 0 || scope.isInterleaved === true;
   const { snapshot, skipped } = withoutFinishedFiles(scope, cursor, isSorted);
-  const statement = begin(snapshot, caseVariants, language);
+  const statement = newStatement(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
   const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
-  const where = compile(statement, predicate);
-  const rest = cursor?.after ? ` AND ${after(statement, keys, cursor.after, skipped)}` : '';
+  const where = compilePredicate(statement, predicate);
+  const cursorCondition = cursor?.after
+    ? ` AND ${afterCursor(statement, keys, cursor.after, skipped)}`
+    : '';
   const ref = dialect.rowRef();
   const order = snapshot.rows === 0 ? '' : orderBy(statement, keys, predicate);
   const limit = isLimited(selection) ? ` LIMIT ${params.add('long', BigInt(selection.limit))}` : '';
   const from = offset > 0 ? ` OFFSET ${params.add('long', BigInt(offset))}` : '';
   const values = [...(cursor ? keys.map(({ sql }) => sql) : []), ref.file, ref.row];
   return {
-    sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${rest}${order}${limit}${from}`,
+    sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${cursorCondition}${order}${limit}${from}`,
     params: params.list,
     rowOf: (row) => {
       const [file, at] = row.slice(-2) as [bigint | number, bigint | number | string];
@@ -61,8 +63,8 @@ export function countSelect(
   caseVariants: CaseVariants,
   language: Language,
 ): Select {
-  const statement = begin(snapshot, caseVariants, language);
-  const where = compile(statement, predicate);
+  const statement = newStatement(snapshot, caseVariants, language);
+  const where = compilePredicate(statement, predicate);
   return {
     sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
     params: statement.params.list,
@@ -75,7 +77,7 @@ export function orderBy(
   keys: readonly SortKey[],
   predicate: Predicate,
 ): string {
-  if (keys.length === 0 && dialect.keepsOrder && !joins(predicate, caseVariants)) return '';
+  if (keys.length === 0 && dialect.keepsOrder && !needsJoin(predicate, caseVariants)) return '';
   const list = keys.map(
     ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
   );
@@ -95,7 +97,7 @@ export function sortKeys(
   const last: readonly SortKey[] =
     rowId === undefined ? [] : [{ sql: rowId, descending: false, type: 'long' }];
   if (ordering.length === 0) {
-    const score = relevance(statement, scores);
+    const score = relevanceSql(statement, scores);
     return score === undefined ? last : [{ sql: score, descending: true, type: 'double' }];
   }
   const keys = ordering.flatMap(({ field, descending }): SortKey[] => {

@@ -22,7 +22,7 @@ import {
 import { AppError } from '../../core/errors.js';
 import { makeFolder } from '../../core/files.js';
 import type { Language } from './dialect.js';
-import { duckdb } from './duckdb.js';
+import { duckdbDialect } from './duckdb.js';
 import type { RunOptions } from '../plan/limits.js';
 import { Guard } from './guard.js';
 import { LeasePool } from './lease-pool.js';
@@ -42,7 +42,7 @@ export interface SqlEngineOptions {
   readonly threads: number;
   readonly spillFolder: string;
   readonly spillMb: number;
-  /** Number of statements that run at once (default 4), half of them heavy. Each occupies a thread of libuv's pool. */
+  /** The number of statements that run at once (default 4), half of them heavy. Each occupies a thread of libuv's pool. */
   readonly connections?: number;
   /** Refuses queries that crashed the process before. Used by the process that serves requests. */
   readonly quarantine?: QueryQuarantine;
@@ -91,11 +91,11 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
   });
   const setup = await instance.connect();
   const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
-  const allowed = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
+  const allowedFolders = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
   // The only statements that are not prepared; the paths come from the configuration.
   await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
   await setup.run('SET GLOBAL parquet_metadata_cache = true');
-  await setup.run(`SET GLOBAL allowed_directories = [${allowed}]`);
+  await setup.run(`SET GLOBAL allowed_directories = [${allowedFolders}]`);
   await setup.run('SET GLOBAL enable_external_access = false');
   await setup.run('SET GLOBAL lock_configuration = true');
   setup.closeSync();
@@ -103,7 +103,7 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
 }
 
 class DuckDbEngine implements SqlEngine {
-  readonly language = duckdb;
+  readonly language = duckdbDialect;
   readonly #instance: DuckDBInstance;
   readonly #connections: LeasePool<DuckDBConnection>;
   readonly #closing = new AbortController();
@@ -138,16 +138,16 @@ class DuckDbEngine implements SqlEngine {
     try {
       const lease = await this.#connections.acquire(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
-      let ended: (() => void) | undefined;
+      let onEnd: (() => void) | undefined;
       try {
-        ended = this.#options.quarantine?.begin(sql, params);
+        onEnd = this.#options.quarantine?.begin(sql, params);
         guard.watch(lease.item);
         // The statement type of PRAGMA, SHOW and similar is SELECT once they are prepared.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
         if (statement?.statementType !== StatementType.SELECT) {
           throw new AppError('internal', 'Only SELECT statements run here');
         }
-        bind(statement, params);
+        bindParams(statement, params);
         const result = await statement.stream();
         for (;;) {
           guard.signal.throwIfAborted();
@@ -157,7 +157,7 @@ class DuckDbEngine implements SqlEngine {
         }
       } finally {
         statement?.destroySync();
-        ended?.();
+        onEnd?.();
         guard.release();
         lease.release();
       }
@@ -175,7 +175,7 @@ class DuckDbEngine implements SqlEngine {
   }
 }
 
-function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
+function bindParams(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
   params.forEach((param, index) => {
     const type = duckTypes[param.type];
     if (Array.isArray(param.value)) {

@@ -3,10 +3,10 @@ import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
-import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
+import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
-import { prune, recordTest } from '../predicate/prune.js';
+import { pruneSegments, recordTest } from '../predicate/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import { reservedCells } from '../results/reserved-cells.js';
@@ -68,31 +68,36 @@ export class SqlExecutor implements Executor {
     const findCaseVariants = (other: Predicate): Promise<CaseVariants> =>
       this.#caseVariants.find(snapshot, other, rows);
     const caseVariants = await findCaseVariants(predicate);
-    const scope = prune(snapshot, predicate, caseVariants);
+    const scope = pruneSegments(snapshot, predicate, caseVariants);
     return { language: this.engine.language, scope, caseVariants, rows, findCaseVariants };
   }
 
-  async select(snapshot: Snapshot, selection: Selection, options: RunOptions): Promise<Selected> {
+  async select(
+    snapshot: Snapshot,
+    selection: Selection,
+    options: RunOptions,
+  ): Promise<SelectedRows> {
     const { predicate, facets, limit, cursor } = selection;
     const session = await this.session(snapshot, predicate, options);
     const { language, caseVariants } = session;
-    const counting = facets
+    const facetCounting = facets
       ? facetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
       : undefined;
     // Awaited below; without this handler, a failing page would leave the rejection unhandled.
-    counting?.catch(() => undefined);
+    facetCounting?.catch(() => undefined);
     // Cursor positions refer to the files of the whole snapshot.
     const scope = cursor ? snapshot : session.scope;
     const page = rowsSelect(scope, selection, caseVariants, language);
     const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
     const rows = await this.#refs(snapshot, scope, found.map(page.rowOf));
-    const counted = await counting;
-    const total = counted?.total ?? (await this.#total(session, snapshot, selection, rows.length));
+    const countedFacets = await facetCounting;
+    const total =
+      countedFacets?.total ?? (await this.#total(session, snapshot, selection, rows.length));
     const last = found.at(-1);
     return {
       total,
       rows,
-      facets: counted?.facets ?? null,
+      facets: countedFacets?.facets ?? null,
       ...(cursor && last && { position: page.positionOf(last) }),
     };
   }
@@ -115,14 +120,14 @@ export class SqlExecutor implements Executor {
     options: RunOptions,
   ): AsyncGenerator<RowBatch> {
     if (scope.rows === 0) return;
-    let waiting: (RowRef | string)[] = [];
+    let waitingRows: (RowRef | string)[] = [];
     for await (const rows of this.engine.stream(page.sql, page.params, options)) {
-      for (const row of rows) waiting.push(page.rowOf(row));
-      if (waiting.length < batchRows) continue;
-      yield { refs: await this.#refs(snapshot, scope, waiting) };
-      waiting = [];
+      for (const row of rows) waitingRows.push(page.rowOf(row));
+      if (waitingRows.length < batchRows) continue;
+      yield { refs: await this.#refs(snapshot, scope, waitingRows) };
+      waitingRows = [];
     }
-    if (waiting.length > 0) yield { refs: await this.#refs(snapshot, scope, waiting) };
+    if (waitingRows.length > 0) yield { refs: await this.#refs(snapshot, scope, waitingRows) };
   }
 
   /** Row references in `snapshot` for those in `scope`, or for ids. */
@@ -186,8 +191,8 @@ export class SqlExecutor implements Executor {
 }
 
 /**
- * The rows of records with these ids, in the order of the ids; an id that no record has is left out. Reads the ids of every segment
- * whose statistics allow one of them.
+ * The rows of records with these ids, in the order of the ids; unknown ids are left out. Reads the ids of every segment whose statistics allow one
+ * of them.
  */
 function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;

@@ -2,7 +2,7 @@ import { reservedColumns } from '../../store/arrow.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { Dialect, Language } from './dialect.js';
-import { duckdb } from './duckdb.js';
+import { duckdbDialect } from './duckdb.js';
 import type { CaseVariants, FieldRef } from '../predicate/predicate.js';
 import { Params, type Param } from './params.js';
 
@@ -34,10 +34,10 @@ export interface Statement {
 }
 
 /** Begins a statement over one version of a dataset. */
-export function begin(
+export function newStatement(
   snapshot: Snapshot,
   caseVariants: CaseVariants = new Map(),
-  language: Language = duckdb,
+  language: Language = duckdbDialect,
 ): Statement {
   const dialect = language(snapshot.columns);
   const params = new Params(dialect.bound);
@@ -52,19 +52,19 @@ export function begin(
   };
 }
 
-const widened = new WeakMap<Snapshot, ReadonlySet<string>>();
+const widenedCache = new WeakMap<Snapshot, ReadonlySet<string>>();
 
 function widenedColumns(snapshot: Snapshot): ReadonlySet<string> {
-  const known = widened.get(snapshot);
-  if (known !== undefined) return known;
+  const cachedColumns = widenedCache.get(snapshot);
+  if (cachedColumns !== undefined) return cachedColumns;
   const found = new Set<string>();
-  widened.set(snapshot, found);
+  widenedCache.set(snapshot, found);
   const visit = (columns: Columns, stored: Columns, prefix: string): void => {
     for (const { physical, type, isList, children } of columns) {
-      const own = stored.find((column) => column.physical === physical);
-      if (own === undefined || isList) continue;
-      if (type === 'double' && own.type !== type) found.add(prefix + physical);
-      if (children) visit(children, own.children ?? [], `${prefix}${physical}\n`);
+      const storedColumn = stored.find((column) => column.physical === physical);
+      if (storedColumn === undefined || isList) continue;
+      if (type === 'double' && storedColumn.type !== type) found.add(prefix + physical);
+      if (children) visit(children, storedColumn.children ?? [], `${prefix}${physical}\n`);
     }
   };
   for (const columns of new Set(snapshot.segments.map((segment) => segment.columns)))
@@ -104,7 +104,9 @@ export function fieldExpression(
   for (const name of field.path.slice(element?.list.path.length ?? 0)) {
     const column: Column | undefined = siblings?.find((candidate) => candidate.name === name);
     if (!column) return undefined;
-    reached = reached ? step(dialect, reached, column) : root(statement, column);
+    reached = reached
+      ? memberExpression(dialect, reached, column)
+      : rootExpression(statement, column);
     siblings = column.children;
     physical.push(column.physical);
   }
@@ -120,7 +122,7 @@ function numbersOf(dialect: Dialect, { sql, isMany }: FieldExpression): string {
   return isMany ? dialect.each(sql, (element) => dialect.number(element)) : dialect.number(sql);
 }
 
-function root({ dialect, element }: Statement, column: Column): FieldExpression {
+function rootExpression({ dialect, element }: Statement, column: Column): FieldExpression {
   const sql = element
     ? dialect.member(element.sql, column.physical)
     : dialect.column(column.physical);
@@ -128,7 +130,11 @@ function root({ dialect, element }: Statement, column: Column): FieldExpression 
 }
 
 /** The member of an object; of a list of objects, the list of all their members' values. */
-function step(dialect: Dialect, object: FieldExpression, column: Column): FieldExpression {
+function memberExpression(
+  dialect: Dialect,
+  object: FieldExpression,
+  column: Column,
+): FieldExpression {
   if (!object.isMany) {
     // Plain member access, because DuckDB prunes row groups by conditions on it.
     return {

@@ -4,7 +4,7 @@ import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { RankedPhrase } from '../../text/ranked-search.js';
 import { textQueryOf } from '../memory/terms.js';
-import type { Selected, Selection } from '../plan/executor.js';
+import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { FieldRef, Predicate, ScoreTerm } from '../predicate/predicate.js';
 import { isOfText, type Leaf } from './relevance.js';
@@ -17,7 +17,7 @@ export interface OneFieldQuery {
   readonly phrases: readonly Omit<RankedPhrase, 'weight'>[];
 }
 
-/** True if only terms and phrases of indexed fields, and conditions on fields that are not texts, rank. */
+/** True if all ranking conditions are terms or phrases of indexed fields, or conditions on fields that are not texts. */
 export function isRankedByTerms(scores: readonly ScoreTerm[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => atomsOf(item))
@@ -36,13 +36,13 @@ function atomsOf(item: Predicate): readonly Predicate[] {
   return item.kind === 'or' || item.kind === 'and' ? item.items.flatMap(atomsOf) : [item];
 }
 
-/** True if the text index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
+/** True if the text index computes the same score as SQL, which scores several terms in any order as a phrase. */
 function isScoredAlike(leaf: Leaf): boolean {
   return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
 }
 
 /** The rows of a ranked page, and the position after the last row. */
-export function rankedPage(rows: readonly RankedRow[]): Pick<Selected, 'rows' | 'position'> {
+export function rankedPage(rows: readonly RankedRow[]): Pick<SelectedRows, 'rows' | 'position'> {
   const last = rows.at(-1);
   return {
     rows: rows.map(({ segment, row }) => [segment, row] as const),
@@ -55,7 +55,7 @@ export function rankOf({ keys, file, row }: Position): RankedRow {
   return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
 }
 
-/** The query of the text index whose answer is that of a selection; undefined if there is none. */
+/** The query of the text index that answers a selection; undefined if there is none. */
 export function oneFieldQuery(
   { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
   columns: Columns,
@@ -86,16 +86,16 @@ function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefin
       const items = predicate.items
         .filter((item) => !isNot(item))
         .map((item) => queryOf(item, fields));
-      const others = predicate.items
+      const otherItems = predicate.items
         .filter(isNot)
         .map((item) => (item.kind === 'not' ? queryOf(item.item, fields) : undefined));
       // A negation alone matches records without a text, which are not in the index.
-      if (items.length === 0 || items.includes(undefined) || others.includes(undefined)) {
+      if (items.length === 0 || items.includes(undefined) || otherItems.includes(undefined)) {
         return undefined;
       }
       const item: TextQuery = { kind: 'and', items: items as TextQuery[] };
-      if (others.length === 0) return item;
-      return { kind: 'without', item, other: { kind: 'or', items: others as TextQuery[] } };
+      if (otherItems.length === 0) return item;
+      return { kind: 'without', item, other: { kind: 'or', items: otherItems as TextQuery[] } };
     }
     default:
       return undefined;

@@ -1,5 +1,5 @@
 import { tierOf, type Bm25Weight } from '../../text/bm25.js';
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
 import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from '../sql/statement.js';
@@ -10,16 +10,19 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
  * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
  * left out where a single clause has scores of its own. The memory executor computes the same double.
  */
-export function relevance(statement: Statement, scores: readonly ScoreTerm[]): string | undefined {
+export function relevanceSql(
+  statement: Statement,
+  scores: readonly ScoreTerm[],
+): string | undefined {
   const { clauses, tier } = clausesOf(scores);
   if (clauses.length === 0) return undefined;
   const parts = clauses.map(({ item, boost, leaves }) => {
     const { dialect, params } = statement;
     const factor = params.add('double', boost);
-    const satisfied = (): string => dialect.indicator(compile(statement, item));
-    const terms = leaves.flatMap(([leaf, weight]) => term(statement, leaf, weight));
+    const satisfiedFlag = (): string => dialect.indicator(compilePredicate(statement, item));
+    const terms = leaves.flatMap(([leaf, weight]) => termScore(statement, leaf, weight));
     const isEnough = clauses.length === 1 && terms.length > 0;
-    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfied()}`];
+    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfiedFlag()}`];
     return `${factor} * (${[...base, ...terms].join(' + ')})`;
   });
   return `(${parts.join(' + ')})`;
@@ -33,7 +36,7 @@ export function ranksAlike(predicate: Predicate, scores: readonly ScoreTerm[]): 
   return scores.every(({ item, boost }) => {
     if (boost <= 0) return true;
     const isOne = item.kind !== 'and' && item.kind !== 'or';
-    return isOne && leavesOf(item).every(isConstant) && requires(predicate, item);
+    return isOne && leavesOf(item).every(isConstant) && requiresItem(predicate, item);
   });
 }
 
@@ -41,9 +44,9 @@ function isConstant({ field }: Leaf): boolean {
   return field.type !== 'text';
 }
 
-function requires(predicate: Predicate, item: Predicate): boolean {
+function requiresItem(predicate: Predicate, item: Predicate): boolean {
   if (predicate === item) return true;
-  return predicate.kind === 'and' && predicate.items.some((one) => requires(one, item));
+  return predicate.kind === 'and' && predicate.items.some((one) => requiresItem(one, item));
 }
 
 /** A clause that ranks, and the weights of its conditions. */
@@ -61,11 +64,11 @@ export function clausesOf(scores: readonly ScoreTerm[]): {
   const clauses = scores
     .filter(({ boost }) => boost > 0)
     .map(({ item, boost, weights }) => {
-      const weightOf = (leaf: Leaf): Bm25Weight => weights?.get(leaf) ?? unweighed(leaf);
+      const weightOf = (leaf: Leaf): Bm25Weight => weights?.get(leaf) ?? unweighedLeaf(leaf);
       return { item, boost, leaves: leavesOf(item).map((leaf) => [leaf, weightOf(leaf)] as const) };
     });
-  const most = clauses.map(({ leaves }) => ({ ...defaultWeight, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
-  return { clauses, tier: tierOf(most) || 1 };
+  const clauseWeights = clauses.map(({ leaves }) => ({ ...defaultWeight, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
+  return { clauses, tier: tierOf(clauseWeights) || 1 };
 }
 
 /** The clauses of the text conditions in filters: one for every term. Negated conditions do not rank. */
@@ -90,7 +93,7 @@ export function isTermLeaf(item: Predicate): item is Leaf {
   return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
-/** True for a condition, without AND and OR, on a field whose texts tell the score. */
+/** True for a condition, without AND and OR, on a field whose texts determine the score. */
 export function isOfText(item: Predicate): boolean {
   return leavesOf(item).some(({ field }) => field.type === 'text');
 }
@@ -98,26 +101,26 @@ export function isOfText(item: Predicate): boolean {
 /** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */
 const defaultWeight: Bm25Weight = { most: 2.2, base: 0.3, slope: 0.009 };
 
-function unweighed({ field }: Leaf): Bm25Weight {
+function unweighedLeaf({ field }: Leaf): Bm25Weight {
   return field.type === 'text' ? defaultWeight : { most: 0, base: 0, slope: 0 };
 }
 
 /** BM25 of one condition, by the operations of bm25.ts in the same order. */
-function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
+function termScore(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
   const { dialect, params } = statement;
   const values = fieldExpression(statement, leaf.field);
   if (!values || most === 0) return [];
   const maxParam = params.add('double', most);
   if (leaf.field.type !== 'text') {
-    return [`${maxParam} * ${dialect.indicator(compile(statement, leaf))}`];
+    return [`${maxParam} * ${dialect.indicator(compilePredicate(statement, leaf))}`];
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
-  const times =
+  const occurrenceCount =
     leaf.kind === 'wildcard'
       ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
       : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
   const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
-    `coalesce((${maxParam} * ${times}) / (${times} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
+    `coalesce((${maxParam} * ${occurrenceCount}) / (${occurrenceCount} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
   ];
 }

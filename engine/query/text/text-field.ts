@@ -2,13 +2,13 @@ import type { Column, Columns } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 
-/** True for a field whose segments have a text index: a text field that is stored, in objects and lists, too. */
+/** True for a field whose segments have a text index: a stored text field, also in objects and lists. */
 export function isIndexable(columns: Columns, { type, path }: FieldRef): boolean {
   if (type !== 'text') return false;
   let found: Column | undefined;
   for (const name of path) {
-    const among: Columns = found === undefined ? columns : (found.children ?? []);
-    found = among.find((column) => column.name === name);
+    const siblingColumns: Columns = found === undefined ? columns : (found.children ?? []);
+    found = siblingColumns.find((column) => column.name === name);
     if (found === undefined) return false;
   }
   return found?.type === 'text';

@@ -7,16 +7,16 @@ import {
 import type { Columns } from '../../core/types.js';
 import { foldTerm } from '../../text/fold.js';
 import type { Snapshot } from '../../store/store.js';
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
 import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import { fieldKey, type FieldRef, type ScoreTerm } from '../predicate/predicate.js';
-import { fieldExpression, begin } from '../sql/statement.js';
+import { fieldExpression, newStatement } from '../sql/statement.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { isIndexable } from './text-field.js';
 
-/** How statements run. */
+/** How SQL statements are run. */
 interface SqlRunner {
   readonly language: Language;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
@@ -41,7 +41,7 @@ const maxCached = 10_000;
  * The scores with the weights of their conditions, from document frequency and text lengths over the whole snapshot. The weights come
  * from the text index of a field, or else from one scan of all records.
  */
-export async function weighed(
+export async function weighPredicate(
   run: SqlRunner,
   snapshot: Snapshot,
   scores: readonly ScoreTerm[],
@@ -51,7 +51,7 @@ export async function weighed(
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const weights = new Map(lookUp && (await weightsByIndex(leaves, snapshot.columns, lookUp)));
   const unknown = leaves.filter((leaf) => !weights.has(leaf));
-  for (const [leaf, weight] of await scanned(run, snapshot, unknown)) weights.set(leaf, weight);
+  for (const [leaf, weight] of await scanWeights(run, snapshot, unknown)) weights.set(leaf, weight);
   return scores.map((score) => ({ ...score, weights }));
 }
 
@@ -61,29 +61,29 @@ export async function weightsByIndex(
   columns: Columns,
   lookUp: LookUp,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
-  const indexed = leaves.filter(({ field }) => isIndexable(columns, field));
-  const fields = Map.groupBy(indexed, ({ field }) => fieldKey(field));
+  const indexedLeaves = leaves.filter(({ field }) => isIndexable(columns, field));
+  const fields = Map.groupBy(indexedLeaves, ({ field }) => fieldKey(field));
   const weights = new Map<Leaf, Bm25Weight>();
   await Promise.all(
     [...fields.values()].map(async (ofField) => {
       const phrases = ofField.flatMap((leaf) => (leaf.kind === 'wildcard' ? [] : [leaf]));
-      const asked = phrases.map(({ terms }) => terms.map(foldTerm));
-      const known = await lookUp(ofField[0]!.field, asked);
-      if (isUnsupported(known)) return;
+      const foldedPhrases = phrases.map(({ terms }) => terms.map(foldTerm));
+      const knownFrequencies = await lookUp(ofField[0]!.field, foldedPhrases);
+      if (isUnsupported(knownFrequencies)) return;
       for (const [i, leaf] of phrases.entries())
-        weights.set(leaf, bm25Weight(known, known.found[i]!));
+        weights.set(leaf, bm25Weight(knownFrequencies, knownFrequencies.found[i]!));
     }),
   );
   return weights;
 }
 
 /** The weights of conditions on fields without an index, by one scan of all records. */
-async function scanned(
+async function scanWeights(
   run: SqlRunner,
   snapshot: Snapshot,
   leaves: readonly Leaf[],
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
-  const statement = begin(snapshot, undefined, run.language);
+  const statement = newStatement(snapshot, undefined, run.language);
   const { dialect } = statement;
   const fields = [...new Map(leaves.map(({ field }) => [field.path.join('\n'), field])).values()];
   const sums: string[] = [];
@@ -101,7 +101,7 @@ async function scanned(
       field.type === 'text' ? sums.push(`sum(${dialect.textLength(text)})`) - 1 : undefined;
     lengths.set(field.path.join('\n'), [records, words]);
   }
-  const found = leaves.map((leaf) => add(compile(statement, leaf)));
+  const found = leaves.map((leaf) => add(compilePredicate(statement, leaf)));
   if (lengths.size === 0) return new Map();
   const key = keyOf(snapshot, leaves);
   let row = scanCache.get(key);
@@ -116,14 +116,16 @@ async function scanned(
   for (const [i, leaf] of leaves.entries()) {
     const [records, words] = lengths.get(leaf.field.path.join('\n')) ?? [];
     if (records === undefined) continue;
-    const matching = row[found[i]!]!;
+    const matchingTexts = row[found[i]!]!;
     const statistics: FieldStatistics = {
       records: row[records]!,
       tokens: words === undefined ? 0 : row[words]!,
     };
     weights.set(
       leaf,
-      words === undefined ? plainWeight(statistics, matching) : bm25Weight(statistics, matching),
+      words === undefined
+        ? plainWeight(statistics, matchingTexts)
+        : bm25Weight(statistics, matchingTexts),
     );
   }
   return weights;

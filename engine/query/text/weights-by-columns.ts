@@ -26,19 +26,19 @@ export async function weightsByColumns(
   const weights = new Map(await weightsByIndex(leaves, snapshot.columns, lookUp));
   const unknown = leaves.find((leaf) => isOfText(leaf) && !weights.has(leaf));
   if (unknown) return { unsupported: `a segment has no text index of ${unknown.field.name}` };
-  // With a single condition on another field all records have the same score.
+  // If there is only one condition, on another field, all records have the same score.
   if (leaves.length === 1) return weights;
   const names = new Set(snapshot.columns.map(({ name }) => name));
-  const weighed = leaves
+  const weighedLeaves = leaves
     .filter(({ field }) => field.type !== 'text' && names.has(field.path[0]!))
     .map((leaf) => ({ leaf, present: not(node({ kind: 'missing', field: leaf.field })) }));
   const found = await cachedCounts(
     snapshot,
-    weighed.flatMap(({ leaf, present }) => [leaf, present]),
+    weighedLeaves.flatMap(({ leaf, present }) => [leaf, present]),
     counts,
   );
   if (isUnsupported(found)) return found;
-  for (const [i, { leaf }] of weighed.entries())
+  for (const [i, { leaf }] of weighedLeaves.entries())
     weights.set(leaf, plainWeight({ records: found[2 * i + 1]!, tokens: 0 }, found[2 * i]!));
   return weights;
 }
@@ -49,15 +49,17 @@ async function cachedCounts(
   counts: Counts,
 ): Promise<readonly number[] | Unsupported> {
   const keys = predicates.map((each) => JSON.stringify([files[0], datasetId, version, each]));
-  const known = new Map(keys.map((key) => [key, countCache.get(key)]));
+  const cachedByKey = new Map(keys.map((key) => [key, countCache.get(key)]));
   const unknown = new Map(
-    predicates.flatMap((each, i) => (known.get(keys[i]!) === undefined ? [[keys[i]!, each]] : [])),
+    predicates.flatMap((each, i) =>
+      cachedByKey.get(keys[i]!) === undefined ? [[keys[i]!, each]] : [],
+    ),
   );
   const found = unknown.size > 0 ? await counts([...unknown.values()]) : [];
   if (isUnsupported(found)) return found;
   for (const [i, key] of [...unknown.keys()].entries()) {
-    known.set(key, found[i]!);
+    cachedByKey.set(key, found[i]!);
     countCache.set(key, found[i]!);
   }
-  return keys.map((key) => known.get(key)!);
+  return keys.map((key) => cachedByKey.get(key)!);
 }

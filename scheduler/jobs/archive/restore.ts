@@ -1,5 +1,5 @@
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { damaged } from '../../../engine/core/file-steps.js';
+import { damagedFile } from '../../../engine/core/file-steps.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { discardFile } from '../../../engine/core/files.js';
 import { unpackArchive } from '../../../engine/store/archive.js';
@@ -42,12 +42,13 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
     const { data, scratch, signal } = context;
     const file = data.archive(datasetId);
     const progress = byteProgress(context);
-    const unpacked = await unpackArchive(file, datasetId, scratch, { signal, progress });
-    if (unpacked.version !== version) throw lostVersions(datasetId, unpacked.version, version);
+    const unpackedFiles = await unpackArchive(file, datasetId, scratch, { signal, progress });
+    if (unpackedFiles.version !== version)
+      throw lostVersions(datasetId, unpackedFiles.version, version);
     // A file without its last bytes, which hold no data, can be read, but is not what was written.
-    if (bytes !== unpacked.bytes || checksum !== unpacked.checksum)
-      throw damaged(file, 'is not the archive that was written; restore it from a backup');
-    return { folder: unpacked.folder };
+    if (bytes !== unpackedFiles.bytes || checksum !== unpackedFiles.checksum)
+      throw damagedFile(file, 'is not the archive that was written; restore it from a backup');
+    return { folder: unpackedFiles.folder };
   },
 
   async publish(task, { folder }, context) {
@@ -61,7 +62,7 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
         const metadata = { progress: finalProgress(progress) };
         await catalog.tasks.complete(task.id, { metadata, now: now() });
       } catch (error) {
-        // What the catalogue says counts, also if the transaction failed only seemingly.
+        // The state in the catalogue counts, also if the transaction seemed to fail.
         const after = await catalog.datasets.get(datasetId);
         if (after === undefined) await store.drop(datasetId);
         else if (after.availability !== 'available') await store.retire(datasetId);

@@ -60,7 +60,7 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
           await tx.tasks.complete(task.id, { metadata, now: now() });
         });
       } catch (error) {
-        // What the catalogue says counts, also if the transaction failed only seemingly.
+        // The state in the catalogue counts, also if the transaction seemed to fail.
         const after = await catalog.datasets.get(datasetId);
         if (after?.availability !== 'archived') {
           await removeFile(file).catch(() => undefined); // otherwise the sweep at start removes it

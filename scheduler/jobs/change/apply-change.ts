@@ -31,7 +31,7 @@ export async function applyChange(
   const segments =
     matches === undefined
       ? []
-      : [...replacing, ...(await replaced(change, open, columns, snapshot, matches, context))];
+      : [...replacing, ...(await replacedRows(change, open, columns, snapshot, matches, context))];
   return { columns, segments, change: appliedChange(change, segments, found) };
 }
 
@@ -40,19 +40,19 @@ export async function deletionOf(
   snapshot: Snapshot,
   batches: AsyncIterable<RowBatch>,
 ): Promise<AppliedChange> {
-  let removed = 0;
+  let removedCount = 0;
   const update: [number: number, segment: Segment][] = [];
   for (const [number, rows] of await rowsBySegment(snapshot, batches)) {
     if (rows.length === 0) continue;
     update.push([number, withDeleted(snapshot.segments[number]!, rows.toSorted())]);
-    removed += rows.length;
+    removedCount += rows.length;
   }
   return {
     base: snapshot.version,
     update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
     added: 0,
     changed: 0,
-    removed,
+    removed: removedCount,
     notFound: 0,
   };
 }
@@ -62,20 +62,20 @@ function appliedChange(
   segments: readonly Segment[],
   { snapshot, update, rows, notFound }: ChangedRows,
 ): AppliedChange {
-  const written = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const writtenRows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const isDelete = mode === 'delete';
   return {
     base: snapshot.version,
     update,
-    added: isDelete ? 0 : written - rows,
+    added: isDelete ? 0 : writtenRows - rows,
     changed: isDelete ? 0 : rows,
     removed: isDelete ? rows : 0,
     notFound,
   };
 }
 
-/** The segments of the records that replace others, and of those that replace none, which are in the order of the given records. */
-async function replaced(
+/** The segments of the records that replace others, and of those that replace none; the latter keep the order of the given records. */
+async function replacedRows(
   { mode, idFields }: RecordChange,
   given: readonly Segment[],
   columns: Columns,
@@ -118,9 +118,15 @@ async function replaced(
     // Without `id_fields`, the given segments may be intermediate: none of them is committed.
     if (isNew && idFields !== null) return segment;
     const path = join(scratch, `added-${i}.parquet`);
-    const written = pool.run('add', () => ({ given: read[i]!, columns, rows, path }), signal);
-    return isNew ? written.then((one) => ({ ...one, idRuns: segment.idRuns })) : written;
+    const writtenSegment = pool.run(
+      'add',
+      () => ({ given: read[i]!, columns, rows, path }),
+      signal,
+    );
+    return isNew
+      ? writtenSegment.then((one) => ({ ...one, idRuns: segment.idRuns }))
+      : writtenSegment;
   });
-  const written = await Promise.all([...replacing, ...added]);
-  return written.filter((segment) => segment !== undefined);
+  const writtenSegments = await Promise.all([...replacing, ...added]);
+  return writtenSegments.filter((segment) => segment !== undefined);
 }

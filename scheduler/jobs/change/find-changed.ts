@@ -8,7 +8,7 @@ import type {
 } from '../../../engine/change/find-rows.js';
 import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
-import { merged } from '../../../engine/core/ascending.js';
+import { mergeAscending } from '../../../engine/core/ascending.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
@@ -22,7 +22,7 @@ import type { GivenSegments, RecordChange } from './record-change.js';
 /** The records of a dataset that the records of an import name. */
 export interface ChangedRows {
   readonly snapshot: Snapshot;
-  /** Its segments that lose rows. */
+  /** The dataset's segments that lose rows. */
   readonly update: readonly Segment[];
   /** The rows that records to overwrite or to update name, ascending by row id; undefined for records to delete. */
   readonly matches: RowMatches | undefined;
@@ -51,21 +51,21 @@ export async function findChanged(
   { scratch, pool, signal }: RunContext,
 ): Promise<ChangedRows> {
   const open = given.flatMap((segment, file) => (replaced[file] ? [] : [{ segment, file }]));
-  const wanted = open.map(({ segment: { path, blockChecksums } }) => ({
+  const wantedFiles = open.map(({ segment: { path, blockChecksums } }) => ({
     path: join(scratch, path),
     blockChecksums,
   }));
   const keys = idFields === null ? [ownId] : idFields.map((name) => keyColumn(name, columns));
-  const searched = searchedFiles(snapshot, idFields === null ? undefined : keys);
+  const searchedSegments = searchedFiles(snapshot, idFields === null ? undefined : keys);
   // A segment whose `_id`s are known is searched without reading it.
-  const shares = sharesOf(searched.map(({ idRuns, rows }) => (idRuns ? 0 : rows)), pool.threads); // prettier-ignore
+  const shares = sharesOf(searchedSegments.map(({ idRuns, rows }) => (idRuns ? 0 : rows)), pool.threads); // prettier-ignore
   const found = await Promise.all(
     open.length === 0
       ? []
       : shares.map((numbers) => {
-          const segments = numbers.map((number) => searched[number]!);
+          const segments = numbers.map((number) => searchedSegments[number]!);
           const isUnique = mode !== 'delete';
-          const search: RowSearch = { wanted, columns: keys, segments, isUnique };
+          const search: RowSearch = { wanted: wantedFiles, columns: keys, segments, isUnique };
           return pool.run('find', () => search, signal);
         }),
   );
@@ -78,14 +78,16 @@ export async function findChanged(
     segments.map((one, i): Match => ({ ...one, segment: shares[share]![i]! })),
   );
   const rows = matches.reduce((sum, match) => sum + match.rows.length, 0);
-  const named: NamedRows[] = [
+  const namedRows: NamedRows[] = [
     ...matches.map((one) => ({ ...one, fileOf: (i: number) => open[one.files[i]!]!.file })),
     ...replaced.flatMap((some = [], file) => some.map((one) => ({ ...one, fileOf: () => file }))),
   ];
   const replacing = given.filter((_, file) => replaced[file] !== undefined);
   return {
     snapshot,
-    update: updatesOf(named, snapshot, (first, second) => repeatedKey(given, [first, second], key)),
+    update: updatesOf(namedRows, snapshot, (first, second) =>
+      repeatedKey(given, [first, second], key),
+    ),
     matches: mode === 'delete' ? undefined : matchesOf(matches, rows),
     open: open.map(({ segment }) => segment),
     replacing,
@@ -111,8 +113,8 @@ const ownId: KeyColumn = { given: [givenId.physical], stored: ['_id'] };
 
 /** A segment of which more rows are deleted, ascending. */
 export function withDeleted(segment: Segment, rows: Int32Array): Segment {
-  const earlier = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
-  return { ...segment, deletion: deletionVector(merged(earlier, rows)) };
+  const earlierRows = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
+  return { ...segment, deletion: deletionVector(mergeAscending(earlierRows, rows)) };
 }
 
 /** The column of a field; an error if it is no single value of a record. */
@@ -167,7 +169,7 @@ function updatesOf(
   );
   return [...bySegment.keys()].toSorted((a, b) => a - b).map((segment) => {
     const parts = bySegment.get(segment)!;
-    const all = parts.reduce<Int32Array>((rows, part) => merged(rows, part.rows), new Int32Array(0));
+    const all = parts.reduce<Int32Array>((rows, part) => mergeAscending(rows, part.rows), new Int32Array(0));
     if (all.length < parts.reduce((sum, { rows }) => sum + rows.length, 0)) {
       const places = new Map<number, WantedRow>();
       for (const { rows, given, fileOf } of parts)
@@ -187,10 +189,10 @@ function inOrder(a: WantedRow, b: WantedRow): [WantedRow, WantedRow] {
 
 /** Number of different given records that name a row. */
 function foundKeys(all: readonly Match[]): number {
-  const named = new Set<number>();
+  const namedIndices = new Set<number>();
   for (const { files, given } of all)
-    for (const [i, row] of given.entries()) named.add(files[i]! * 2 ** 32 + row);
-  return named.size;
+    for (const [i, row] of given.entries()) namedIndices.add(files[i]! * 2 ** 32 + row);
+  return namedIndices.size;
 }
 
 function matchesOf(all: readonly Match[], count: number): RowMatches {
@@ -217,12 +219,12 @@ function matchesOf(all: readonly Match[], count: number): RowMatches {
 function sharesOf(sizes: readonly number[], threads: number): readonly (readonly number[])[] {
   const shares = Array.from({ length: threads }, () => ({ numbers: [] as number[], size: 0 }));
   for (const [number, size] of sizes.entries()) {
-    const least = shares.reduce((a, b) => (b.size < a.size ? b : a));
-    least.numbers.push(number);
-    least.size += size;
+    const leastShare = shares.reduce((a, b) => (b.size < a.size ? b : a));
+    leastShare.numbers.push(number);
+    leastShare.size += size;
   }
-  const used = shares.filter(({ numbers }) => numbers.length > 0);
-  return used.length === 0 ? [[]] : used.map(({ numbers }) => numbers);
+  const usedShares = shares.filter(({ numbers }) => numbers.length > 0);
+  return usedShares.length === 0 ? [[]] : usedShares.map(({ numbers }) => numbers);
 }
 
 function withoutKey(
@@ -249,7 +251,7 @@ function repeatedKey(
   );
 }
 
-/** The number of a record among those of the import that are stored, from 1. */
+/** The number of a record among the stored records of the import, from 1. */
 function recordAt(given: readonly Segment[], [file, row]: WantedRow): number {
   return given.slice(0, file).reduce((sum, { rows }) => sum + rows, 0) + row + 1;
 }

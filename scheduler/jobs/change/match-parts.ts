@@ -6,13 +6,13 @@ import type { Segment } from '../../../engine/store/store.js';
 
 /** Records in a segment that replaces rows, at most. */
 const maxRows = 1 << 17;
-/** With fewer records for each thread, the work is not worth another segment. */
+/** The number of records per thread below which the work is not worth another segment. */
 const fewRows = 1 << 14;
 
 /** The matches in the order of their row ids. */
 export function byRowId(matches: RowMatches): RowMatches {
   const order = ascendingOrder(matches.rowIds);
-  return order === undefined ? matches : picked(matches, order);
+  return order === undefined ? matches : pickedRows(matches, order);
 }
 
 /**
@@ -38,10 +38,10 @@ export function partsOf(
   const members = Array.from(sizes, (size) => new Int32Array(size));
   const ends = new Int32Array(parts);
   for (let i = 0; i < count; i++) members[numbers[i]!]![ends[numbers[i]!]!++] = i;
-  return members.map((some) => picked(matches, some));
+  return members.map((some) => pickedRows(matches, some));
 }
 
-/** For each match, how many others have given records before its own. */
+/** For each match, the number of other matches with earlier given records. */
 function givenRanks(
   { files, given: rows }: RowMatches,
   given: readonly Pick<Segment, 'rows'>[],
@@ -56,41 +56,41 @@ function givenRanks(
   return ranks;
 }
 
-/** For each of the given segments, its rows that are in no match, ascending. */
+/** For each of the given segments, its rows without a match, ascending. */
 export function restsOf(given: readonly Segment[], matches: RowMatches): readonly Int32Array[] {
   const isMatched = given.map(({ rows }) => new Uint8Array(rows));
   const { files, given: matched } = matches;
   for (let i = 0; i < matched.length; i++) isMatched[files[i]!]![matched[i]!] = 1;
   return isMatched.map((flags) => {
-    const rest = new Int32Array(flags.length);
+    const restRows = new Int32Array(flags.length);
     let count = 0;
-    for (let row = 0; row < flags.length; row++) if (flags[row] === 0) rest[count++] = row;
-    return rest.slice(0, count);
+    for (let row = 0; row < flags.length; row++) if (flags[row] === 0) restRows[count++] = row;
+    return restRows.slice(0, count);
   });
 }
 
-/** Whether each record of a given segment has a value of its own for each of these columns, by the statistics. */
+/** Whether each record of a given segment has a value for each of these columns, by the statistics. */
 export function hasAll(
   { columns, stats }: Pick<Segment, 'columns' | 'stats'>,
   wanted: Columns,
   above: readonly string[] = [],
 ): boolean {
   return wanted.every((column) => {
-    const own = columns.find(({ physical }) => physical === column.physical);
-    if (own === undefined || (own.type === 'json' && !own.isList)) return false;
-    const path = [...above, own.physical];
-    if (column.children === undefined || own.isList) return stats[leafKey(path)]?.nulls === 0;
-    return hasAll({ columns: own.children ?? [], stats }, column.children, path);
+    const ownColumn = columns.find(({ physical }) => physical === column.physical);
+    if (ownColumn === undefined || (ownColumn.type === 'json' && !ownColumn.isList)) return false;
+    const path = [...above, ownColumn.physical];
+    if (column.children === undefined || ownColumn.isList) return stats[leafKey(path)]?.nulls === 0;
+    return hasAll({ columns: ownColumn.children ?? [], stats }, column.children, path);
   });
 }
 
 /** The matches with these indices. */
-function picked(
+function pickedRows(
   { files, given, segments, rows, rowIds }: RowMatches,
   indices: Int32Array,
 ): RowMatches {
   const count = indices.length;
-  const some = {
+  const someMatches = {
     files: new Int32Array(count),
     given: new Int32Array(count),
     segments: new Int32Array(count),
@@ -99,11 +99,11 @@ function picked(
   };
   for (let at = 0; at < count; at++) {
     const i = indices[at]!;
-    some.files[at] = files[i]!;
-    some.given[at] = given[i]!;
-    some.segments[at] = segments[i]!;
-    some.rows[at] = rows[i]!;
-    some.rowIds[at] = rowIds[i]!;
+    someMatches.files[at] = files[i]!;
+    someMatches.given[at] = given[i]!;
+    someMatches.segments[at] = segments[i]!;
+    someMatches.rows[at] = rows[i]!;
+    someMatches.rowIds[at] = rowIds[i]!;
   }
-  return some;
+  return someMatches;
 }

@@ -2,7 +2,7 @@ import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 
-/** How the records of an import or a migration name others, and what becomes of these. */
+/** How records of an import or a migration identify stored records, and what happens to these. */
 export interface RecordChange {
   readonly mode: 'overwrite' | 'upsert' | 'delete';
   readonly datasetId: number;
@@ -15,15 +15,15 @@ export interface GivenSegments {
   readonly segments: readonly Segment[];
   /** The columns of the dataset after the change, and perhaps `givenId`. */
   readonly columns: Columns;
-  /** For each segment the rows of the dataset that its records replace; undefined if these are not known yet. Absent if they are of none. */
+  /** For each segment, the rows of the dataset that its records replace; undefined if they are not known yet. Absent if there are none. */
   readonly replaced?: readonly (readonly ReplacedRows[] | undefined)[];
 }
 
-/** What a change does to the records that a dataset has. */
+/** The effect of a change on the records of a dataset. */
 export interface AppliedChange {
   /** The version of the dataset in which the records were looked up. */
   readonly base: number;
-  /** Its segments that lose rows. */
+  /** The dataset's segments that lose rows. */
   readonly update: readonly Segment[];
   /** Number of records that are added, replaced and deleted. */
   readonly added: number;
@@ -33,7 +33,7 @@ export interface AppliedChange {
   readonly notFound: number;
 }
 
-/** What the metadata of a task tell about an overwrite or an upsert. */
+/** The counts of an overwrite or an upsert in the metadata of a task. */
 export function changeCounts({
   added,
   changed,
@@ -41,7 +41,7 @@ export function changeCounts({
   return { records_added: added, records_changed: changed };
 }
 
-/** What the metadata of a task tell about a deletion. */
+/** The counts of a deletion in the metadata of a task. */
 export function deletionCounts({
   removed,
   notFound,

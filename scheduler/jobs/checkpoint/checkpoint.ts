@@ -29,11 +29,16 @@ export const checkpointJob: Job<'checkpoint', CheckpointParams, Checkpoint> = {
   },
 
   async run({ datasetId, version }, { data, scratch, signal, progress }) {
-    const written = await writeCheckpoint(data, datasetId, version, join(scratch, fileName));
+    const writtenCheckpoint = await writeCheckpoint(
+      data,
+      datasetId,
+      version,
+      join(scratch, fileName),
+    );
     if (signal.aborted) throw canceled();
-    const { rows: records, bytes } = written;
+    const { rows: records, bytes } = writtenCheckpoint;
     progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
-    return written;
+    return writtenCheckpoint;
   },
 
   async publish(task, checkpoint, { catalog, store, data, attempt, persist }) {

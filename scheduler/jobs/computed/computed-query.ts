@@ -4,7 +4,7 @@ import type { DataType, JsonObject } from '../../../engine/core/types.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
-import { namesIn, partsNaming, positionIn, separated, unseparated, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
+import { namesIn, partsNaming, positionIn, separateQuery, unseparateQuery, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
 import { fieldsRead, rowAnnotation, type AnnotationSettings } from '../../expressions/plan-annotation.js'; // prettier-ignore
 import type { ComputedOrder } from './computed-types.js';
 
@@ -30,15 +30,15 @@ export function computedQuery(
   fields: readonly DatasetField[],
 ): ComputedQuery | undefined {
   const stored = indexFields(fields);
-  const computed = settings.fields.map(({ name }) => name).filter((name) => stored.find(name) === undefined); // prettier-ignore
-  const names = new Set(computed);
+  const computedNames = settings.fields.map(({ name }) => name).filter((name) => stored.find(name) === undefined); // prettier-ignore
+  const names = new Set(computedNames);
   const [part] = partsNaming(query, names);
   if (part === undefined) return undefined;
-  const named = namesIn(query, names);
-  if (settings.preExpression.trim() === '') return { settings, query, named, fields };
+  const namesUsed = namesIn(query, names);
+  if (settings.preExpression.trim() === '') return { settings, query, named: namesUsed, fields };
   throw invalid(
     part,
-    `${[...named].join(', ')} is computed of the records that pre_annotation_expression makes: filters, ordering and facets can name it only without that expression.`,
+    `${[...namesUsed].join(', ')} is computed of the records that pre_annotation_expression makes: filters, ordering and facets can name it only without that expression.`,
   );
 }
 
@@ -52,19 +52,21 @@ export function computedQuery(
  */
 export async function separations(asked: ComputedQuery): Promise<readonly SeparatedQuery[]> {
   const { query, named, fields } = asked;
-  const whole = unseparated(query);
-  const parts = separated(query, named, fields);
+  const wholeParts = unseparateQuery(query);
+  const parts = separateQuery(query, named, fields);
   const genes = await genesForQuery(query);
-  const declared = declaredFields(asked);
-  if (declared === undefined) checkStored(parts, fields, genes);
+  const declaredOnes = declaredFields(asked);
+  if (declaredOnes === undefined) checkStored(parts, fields, genes);
   else {
-    parseQuery(whole.computed, declared, genes);
-    if (ranks(parseQuery(parts.computed, declared, genes))) return [whole];
+    parseQuery(wholeParts.computed, declaredOnes, genes);
+    if (isRanking(parseQuery(parts.computed, declaredOnes, genes))) return [wholeParts];
   }
-  return partsNaming({ query: query['query'] }, named).length > 0 ? [whole] : [parts, whole];
+  return partsNaming({ query: query['query'] }, named).length > 0
+    ? [wholeParts]
+    : [parts, wholeParts];
 }
 
-/** What to compute of a version of the dataset to ask the second part of a query, and whether it is the same whoever asks. */
+/** The fields to compute of a version of the dataset for the second part of a query, and whether they are the same for every user. */
 export async function orderOf(
   asked: ComputedQuery,
   { stored, paths }: SeparatedQuery,
@@ -96,9 +98,9 @@ export async function parsedOver(
   const fields = tableFields(asked, parts, computed);
   try {
     const request = parseQuery(parts.computed, fields, await genesForQuery(parts.computed));
-    return parts.paths !== null && ranks(request) ? undefined : { request, fields };
+    return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
   } catch (error) {
-    // Other records may have the member that these lack, or the type.
+    // Other records may have the missing member, or the right type.
     if (parts.paths !== null && error instanceof AppError) return undefined;
     throw error;
   }
@@ -120,15 +122,15 @@ function tableFields(
   const isStored = ({ path }: DatasetField): boolean =>
     !names.has(path[0]!) &&
     (paths === null || paths.some((one) => one.every((name, i) => path[i] === name)));
-  const computed = found.filter(({ path }) => names.has(path[0]!));
-  const without = asked.settings.fields.filter(
-    ({ name }) => names.has(name) && !computed.some(({ path }) => path[0] === name),
+  const computedFields = found.filter(({ path }) => names.has(path[0]!));
+  const fieldsWithout = asked.settings.fields.filter(
+    ({ name }) => names.has(name) && !computedFields.some(({ path }) => path[0] === name),
   );
   return [
     ...asked.fields.filter(isStored),
-    ...computed,
-    // No record has a value.
-    ...without.map(({ name, dataType, isList }) => uncataloguedField([name], dataType as DataType, { isList })), // prettier-ignore
+    ...computedFields,
+    // Fields in which no record has a value.
+    ...fieldsWithout.map(({ name, dataType, isList }) => uncataloguedField([name], dataType as DataType, { isList })), // prettier-ignore
   ];
 }
 
@@ -138,11 +140,12 @@ function declaredFields({
   named,
   fields,
 }: ComputedQuery): readonly DatasetField[] | undefined {
-  const own = settings.fields.filter(({ name }) => named.has(name));
-  if (own.some(({ dataType }) => dataType === 'auto' || dataType === 'object')) return undefined;
+  const ownFields = settings.fields.filter(({ name }) => named.has(name));
+  if (ownFields.some(({ dataType }) => dataType === 'auto' || dataType === 'object'))
+    return undefined;
   return [
     ...fields.filter(({ path }) => !named.has(path[0]!)),
-    ...own.map(({ name, dataType, isList }) => uncataloguedField([name], dataType as DataType, { isList })), // prettier-ignore
+    ...ownFields.map(({ name, dataType, isList }) => uncataloguedField([name], dataType as DataType, { isList })), // prettier-ignore
   ];
 }
 
@@ -156,10 +159,10 @@ function checkStored(
     parseQuery(stored, fields, genes);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const placed = (text: string): string =>
+    const placeFilters = (text: string): string =>
       text.replace(/(?<=\(at )filters[^)]*/g, (at) => positionIn(at, positions.stored));
-    const errors = Object.entries(error.fields ?? {}).map(([key, texts]) => [key, Array.isArray(texts) ? texts.map((one) => placed(String(one))) : texts]); // prettier-ignore
-    throw new AppError(error.code, placed(error.message), Object.fromEntries(errors), error);
+    const errors = Object.entries(error.fields ?? {}).map(([key, texts]) => [key, Array.isArray(texts) ? texts.map((one) => placeFilters(String(one))) : texts]); // prettier-ignore
+    throw new AppError(error.code, placeFilters(error.message), Object.fromEntries(errors), error);
   }
 }
 
@@ -168,6 +171,6 @@ function isOrdered({ ordering }: JsonObject): boolean {
 }
 
 /** Whether the order of the records depends on the relevance of their values. */
-function ranks({ scores, ordering }: QueryRequest): boolean {
+function isRanking({ scores, ordering }: QueryRequest): boolean {
   return scores.length > 0 && ordering.length === 0;
 }

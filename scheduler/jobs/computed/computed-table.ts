@@ -7,13 +7,15 @@ import { schemaName, type TableResult } from '../table/run-table.js';
 /** A table of computed fields. */
 export interface ComputedTable {
   readonly snapshot: Snapshot;
-  /** The fields of its columns, without that of the rows. */
+  /** The fields of the table's columns, without the column of source rows. */
   readonly fields: readonly DatasetField[];
   /** The name of the column whose numbers are the rows in the source (`rowOfNumber`). */
   readonly rowField: string;
 }
 
-/** A table of computed fields. The id of a task as that of its dataset is unique: what is cached by dataset is none of the source's. */
+/**
+ * A table of computed fields. Its dataset id is the id of the task, which is unique, so that caches by dataset do not confuse it with the source.
+ */
 export function tableOf(
   { columns, segments, folder }: TableResult,
   ids: Pick<Snapshot, 'datasetId' | 'version'>,

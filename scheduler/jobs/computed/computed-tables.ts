@@ -7,11 +7,11 @@ import type { ComputedOrder } from './computed-types.js';
 
 /** A table of computed fields that was created on demand. */
 export interface CreatedComputedTable extends ComputedTable {
-  /** How long it took to create the table, milliseconds. */
+  /** The time that creating the table took, in milliseconds. */
   readonly ms: number;
 }
 
-/** Who orders a table, and of what. */
+/** The user who orders a table, and the data to compute it from. */
 export interface ComputedRequest {
   readonly datasetId: number;
   readonly userId: number;
@@ -46,7 +46,7 @@ export function computedTables(
         keepsError: () => false,
         gone: notFound,
         async create(ended: AbortSignal) {
-          const started = performance.now();
+          const startedAt = performance.now();
           const { task, result } = await queue.perform(
             'computed_table',
             {
@@ -57,8 +57,8 @@ export function computedTables(
             },
             ended,
           );
-          const made = tableOf(result, { datasetId: task.id, version: 0 });
-          const table = { ...made, ms: performance.now() - started };
+          const madeTable = tableOf(result, { datasetId: task.id, version: 0 });
+          const table = { ...madeTable, ms: performance.now() - startedAt };
           return { table, folder: result.folder, bytes: table.snapshot.bytes };
         },
       };

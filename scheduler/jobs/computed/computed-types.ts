@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { MigrationParams } from '../migration/migration-types.js';
 
-/** What to compute of which records of a dataset: plain data, which stands in the row of the task. */
+/** The fields to compute and the records to compute them for: plain data, stored in the row of the task. */
 export interface ComputedOrder {
   readonly version: number;
   /** The query that finds the records: filters, query string, entities and genome build. */
@@ -18,7 +18,7 @@ export interface ComputedOrder {
 
 /** Parameters of `runComputedTable`. */
 export interface ComputedParams {
-  /** It has a column of source rows, and commits nothing. */
+  /** The migration that makes the table; it adds a column of source rows, and commits nothing. */
   readonly migration: MigrationParams;
   /** Limits of the time that it takes and the space that it needs. */
   readonly timeoutMs: number;

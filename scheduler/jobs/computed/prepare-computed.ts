@@ -33,17 +33,23 @@ export async function prepareComputedTable(
   const source = await visibleData(catalog, store, datasetId, version);
   const genes = await genesForQuery(conditions);
   const found = parseMigrationParams(conditions, source.fields, genes);
-  const known = knownColumns([], declaredBy(fields));
-  const computed = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));
+  const declaredColumns = knownColumns([], declaredBy(fields));
+  const computedNames = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));
   const isSelected = (name: string): boolean =>
-    !computed.has(name) && !reservedNames.includes(name);
-  const wanted = { fields: paths, excludeFields: [] };
-  const selected = project(source.snapshot.columns, source.fields, wanted)
+    !computedNames.has(name) && !reservedNames.includes(name);
+  const wantedPaths = { fields: paths, excludeFields: [] };
+  const selectedColumns = project(source.snapshot.columns, source.fields, wantedPaths)
     .filter(({ column, isStored }) => isStored && isSelected(column.name))
     .map(({ column }) => column);
-  const columns = migratedColumns(selected, known, []);
+  const columns = migratedColumns(selectedColumns, declaredColumns, []);
   const row = { ...expressionRow(fields, data), sourceId: datasetId, datasetId };
-  const expressions = migrationExpressions(row, await originOf(task, catalog), source, [], known);
+  const expressions = migrationExpressions(
+    row,
+    await originOf(task, catalog),
+    source,
+    [],
+    declaredColumns,
+  );
   return {
     timeoutMs: budgets.computedMs,
     maxBytes: budgets.fileTableBytes,
@@ -54,13 +60,13 @@ export async function prepareComputedTable(
       snapshot: source.snapshot,
       request: isRanked ? found : { ...found, scores: [] },
       columns,
-      // Nothing is stored in a dataset.
+      // No dataset stores the result.
       expressions: expressions && {
         ...expressions,
         fields: { ...expressions.fields, targetDataset: null },
       },
       stored: [],
-      known,
+      known: declaredColumns,
       declared: [],
       described: [],
       createdFields: [],
@@ -68,7 +74,7 @@ export async function prepareComputedTable(
       validation,
       change: null,
       deletesRows: false,
-      sourceRows: rowColumn([...columns.map(({ to }) => to), ...known], computed),
+      sourceRows: rowColumn([...columns.map(({ to }) => to), ...declaredColumns], computedNames),
       dryRun: null,
     },
   };
@@ -85,9 +91,9 @@ function expressionRow(fields: readonly JsonObject[], data: JsonObject) {
 
 /** The column of the rows in the source, with a name that no field has. */
 function rowColumn(columns: Columns, computed: ReadonlySet<string>): Column {
-  const taken = new Set([...columns.map(({ name }) => name), ...computed]);
+  const takenNames = new Set([...columns.map(({ name }) => name), ...computed]);
   let name = '_row';
-  while (taken.has(name)) name = `_${name}`;
+  while (takenNames.has(name)) name = `_${name}`;
   const physical = new PhysicalNames([...columns.map((one) => one.physical), ...computed], true);
   return { name, physical: physical.add(name), type: 'long', isList: false };
 }

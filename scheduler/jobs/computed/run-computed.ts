@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { byteSize } from '../../../engine/core/budgets.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
-import { makeFolder, sweep } from '../../../engine/core/files.js';
+import { makeFolder, sweepFolder } from '../../../engine/core/files.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
@@ -24,12 +24,12 @@ export async function runComputedTable(
   const folder = context.data.fileTable(snapshot.datasetId, 0, context.taskId);
   const limit = AbortSignal.timeout(params.timeoutMs);
   const signal = AbortSignal.any([context.signal, limit]);
-  const limited = { ...context, signal };
+  const limitedContext = { ...context, signal };
   try {
     if (!needsEngine(snapshot, request))
-      return await writeComputedTable(params, folder, limited, undefined);
+      return await writeComputedTable(params, folder, limitedContext, undefined);
     return await context.withQueryEngine((engine) =>
-      writeComputedTable(params, folder, limited, engine),
+      writeComputedTable(params, folder, limitedContext, engine),
     );
   } catch (error) {
     if (context.signal.aborted) throw canceled();
@@ -47,7 +47,7 @@ export async function writeComputedTable(
   const { migration } = params;
   const { snapshot, request, sourceRows } = migration;
   await makeFolder(folder);
-  await sweep(folder); // it may have files of an earlier attempt
+  await sweepFolder(folder); // it may have files of an earlier attempt
   const writer: ChunkWriter = new ChunkWriter(migration, {
     ...context,
     scratch: folder,
@@ -66,7 +66,7 @@ export async function writeComputedTable(
   await writeStream(join(folder, schemaName), [schemaFile(columns)]);
   // Chunks that were written again have left their first files.
   const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
-  await sweep(folder, (name) => files.has(name));
+  await sweepFolder(folder, (name) => files.has(name));
   return { columns, segments, folder };
 }
 
@@ -75,21 +75,21 @@ function checkSize({ names, maxBytes }: ComputedParams, writer: ChunkWriter): vo
   if (bytes <= maxBytes) return;
   throw new AppError(
     'budget',
-    `Computing ${named(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
+    `Computing ${nameList(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
   );
 }
 
 function tooSlow({ names, timeoutMs }: ComputedParams): AppError {
   return new AppError(
     'budget',
-    `Computing ${named(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
+    `Computing ${nameList(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
   );
 }
 
 const fix =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
-function named(names: readonly string[]): string {
-  const shown = names.slice(0, 3).join(', ');
-  return names.length > 3 ? `${shown} and others` : shown;
+function nameList(names: readonly string[]): string {
+  const shownNames = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${shownNames} and others` : shownNames;
 }

@@ -1,6 +1,6 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 
-/** What is copied: parents precede their children. */
+/** The objects to copy; parents precede their children. */
 export interface CopyParams {
   readonly objects: readonly CopiedObject[];
   /** Number of datasets among the objects, which are not copied. */

@@ -5,7 +5,7 @@ import { fileExists, linkFile } from '../../../engine/core/files.js';
 import type { Job } from '../job.js';
 import type { CopyParams, CopyResult } from './copy-types.js';
 
-/** Progress is reported after so many files. */
+/** The number of files after which progress is reported. */
 const reportEach = 100;
 
 /**

@@ -7,11 +7,11 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { checkPermission } from '../../queue/permissions.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import type { CopiedObject, CopyParams, CopyResult } from './copy-types.js';
 
 const pageRows = 1000;
-/** All objects of a copy become visible in one transaction, which should not last longer than a few seconds. */
+/** The most objects of a copy: all become visible in one transaction, which should take at most a few seconds. */
 const maxObjects = 100_000;
 
 /** Lists what is copied, after the permissions on both vaults have been checked. */
@@ -56,7 +56,7 @@ export async function publishCopy(
   task: TaskRow,
   { objects, skipped }: CopyResult,
   { catalog, data, attempt, now }: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const copy = await checkedCopy(task, catalog);
   const scratch = data.taskScratch(task.id, attempt);
   const blobs: string[] = [];
@@ -64,11 +64,11 @@ export async function publishCopy(
     blobs.push(to);
     await linkFile(from, to);
   };
-  const completed = catalog.transaction(async (tx) => {
+  const completedCopy = catalog.transaction(async (tx) => {
     const parents = new Map<number, number>();
     for (const one of objects) {
       const parent = one.parentId === null ? undefined : parents.get(one.parentId);
-      const made = await tx.objects.create({
+      const createdObject = await tx.objects.create({
         vaultId: copy.targetVaultId,
         parentId: parent ?? copy.targetObjectId,
         objectType: one.objectType,
@@ -82,11 +82,11 @@ export async function publishCopy(
         md5: one.md5,
         ...(one.target && { target: one.target }),
       });
-      parents.set(one.id, made.id);
+      parents.set(one.id, createdObject.id);
       if (one.objectType !== 'file' || one.revision === 0) continue;
-      await link(join(scratch, String(one.id)), data.object(made.id, 1));
+      await link(join(scratch, String(one.id)), data.object(createdObject.id, 1));
       const { size, md5, documentsCount } = one;
-      await tx.fileVersions.publish(made, { revision: 1, userId: copy.userId, size, md5, documentsCount }); // prettier-ignore
+      await tx.fileVersions.publish(createdObject, { revision: 1, userId: copy.userId, size, md5, documentsCount }); // prettier-ignore
     }
     if (blobs.length > 0) await syncFolder(data.objects);
     crashpoint('copy.linked');
@@ -96,7 +96,7 @@ export async function publishCopy(
     const progress = { percent: 100, processed_records: files, total_records: files };
     await tx.tasks.complete(task.id, { metadata: { progress, ...counts }, now: now() });
   });
-  await completed.catch(async (error: unknown) => {
+  await completedCopy.catch(async (error: unknown) => {
     // The sweep at start removes what cannot be removed now.
     for (const blob of blobs) await removeFile(blob).catch(() => undefined);
     throw error;

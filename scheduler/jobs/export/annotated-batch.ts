@@ -12,19 +12,22 @@ import { RecordColumns } from '../import/expressions/record-columns.js';
 
 /** Records that expressions have made, as columns. */
 export interface AnnotatedBatch {
-  /** With the reserved columns in front. */
+  /** The batch with the reserved columns in front. */
   readonly batch: Batch;
-  /** The columns of their fields but the reserved ones, with the marks of `Column.seen`. */
+  /** The columns of the fields except the reserved ones, with the marks of `Column.seen`. */
   readonly columns: Columns;
   /** The names of all their fields, in order. */
   readonly names: readonly string[];
-  /** Of values that are not stored as they are. */
+  /** The findings about values that are not stored unchanged. */
   readonly findings: Findings;
   release(): void;
 }
 
 /** The columns for the reserved fields that records have themselves. */
-const given: Columns = [givenId, { ...givenId, name: '_commit', physical: '_strandlake_commit' }];
+const givenColumns: Columns = [
+  givenId,
+  { ...givenId, name: '_commit', physical: '_strandlake_commit' },
+];
 
 /**
  * Makes columns of records. `known` are columns whose types the values get, `hints` those whose types are hints. Throws `budget` for too many
@@ -44,7 +47,7 @@ export function annotatedBatch(
     },
     warn: (line, code, field, message) => findings.warn(line, code, field, message),
   });
-  const made = new RecordColumns([...given, ...known], hints, context);
+  const made = new RecordColumns([...givenColumns, ...known], hints, context);
   const names = new Set<string>();
   for (const { map } of records) {
     context.record++;
@@ -58,7 +61,7 @@ export function annotatedBatch(
   }
   const batch = made.finish();
   return {
-    batch: batch.rows === 0 ? batch : identified(batch),
+    batch: batch.rows === 0 ? batch : withGivenIds(batch),
     columns: batch.seen.filter(isFree),
     names: [...names],
     findings: findings.result(),
@@ -73,15 +76,15 @@ export function fieldNames(batches: readonly Pick<AnnotatedBatch, 'names'>[]): r
 }
 
 /** Copies the values of `_id` and `_commit` that the records have themselves into the columns that every file has for them. */
-function identified(batch: Batch): Batch {
+function withGivenIds(batch: Batch): Batch {
   const children = batch.data.data.children;
   const of = (isWanted: (column: Column) => boolean) =>
     batch.columns.flatMap((column, i) => (isWanted(column) ? [children[i]!] : []));
   const columns = batch.columns.filter(isFree);
-  const reserved = given.flatMap(({ physical }) => of((one) => one.physical === physical));
+  const reserved = givenColumns.flatMap(({ physical }) => of((one) => one.physical === physical));
   return withReservedColumns(makeBatch(columns, batch.rows, of(isFree)), reserved);
 }
 
 function isFree({ physical }: Column): boolean {
-  return !given.some((one) => one.physical === physical);
+  return !givenColumns.some((one) => one.physical === physical);
 }

@@ -86,8 +86,8 @@ function withoutMarks(column: Column): Column {
 }
 
 /**
- * The columns of a file of annotated records: `columns` are those of a table of them, of which `filled` have values, and `names` those of
- * their fields in order.
+ * The columns of a file of annotated records: `columns` are those of the table, `filled` of them have values, and `names` are those of the fields
+ * in order.
  */
 export function annotatedProjection(
   { fixed }: AnnotatedColumns,

@@ -10,7 +10,7 @@ import { annotatedRecords, type ExportAnnotation, type PartRows } from './part.j
 
 /** Records of an export of which expressions make others, for a pool thread: plain data. */
 export interface AnnotationJob extends PartRows {
-  /** What the expressions are given of each record. */
+  /** The fields of each record that the expressions read. */
   readonly projection: readonly Projected[];
   readonly annotation: ExportAnnotation;
   /** The channel through which expressions call the host. */
@@ -24,7 +24,7 @@ export interface AnnotationJob extends PartRows {
 
 /** The records that expressions have made of a part; the rest is as in `AnnotatedBatch`. */
 export interface AnnotatedPart extends Pick<AnnotatedBatch, 'columns' | 'names' | 'findings'> {
-  /** Null if there are none. */
+  /** The segment; null without records. */
   readonly segment: Segment | null;
 }
 

@@ -23,14 +23,14 @@ import type { ExportAnnotation, PartRows } from './part.js';
 /** The parts of which the records are annotated. */
 export const annotatedParts: PartLimits = { partRecords: recordsAhead };
 
-/** The records that expressions make of those that an export finds, as a table in its scratch folder. */
+/** A table in the scratch folder with the records that expressions make of those that an export finds. */
 export interface AnnotatedTable {
   readonly snapshot: Snapshot;
   readonly projection: readonly Projected[];
   readonly warnings: readonly FileWarning[];
 }
 
-/** What is annotated. */
+/** The records to annotate. */
 export interface AnnotationSource {
   readonly projection: readonly Projected[];
   readonly annotation: ExportAnnotation;
@@ -71,7 +71,7 @@ export async function annotatedTable(
   }
   await writeStream(join(scratch, schemaName), [schemaFile(columns)]);
   const segments = parts.flatMap(({ segment }) => segment ?? []);
-  // The task's id is unique.
+  // The task's id is unique, so it serves as that of a dataset.
   const ids = { datasetId: taskId, version: 0 };
   const names = fieldNames(parts);
   const filled = new Set(segments.flatMap((one) => one.columns.map(({ name }) => name)));
@@ -102,7 +102,7 @@ async function annotatePart(
 ): Promise<AnnotatedPart> {
   return pool.run(
     'annotate',
-    // Each attempt writes a file of its own, because a dead thread may have left an incomplete one.
+    // Each attempt writes a new file, because a dead thread may have left an incomplete one.
     (attempt) => ({ files, rows, projection, annotation, known, hints, file: join(scratch, `${name}${attempt}.parquet`) }), // prettier-ignore
     signal,
     { calls: hostCalls },

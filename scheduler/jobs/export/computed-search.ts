@@ -31,7 +31,7 @@ export async function computedRows(
   context: RunContext,
   engine: QueryEngine,
 ): Promise<ComputedRows> {
-  // How many records are found is known after them all.
+  // The number of found records is known only at the end.
   const counting = withProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
   for (const [version, { parts, params }] of attempts.entries()) {
     const folder = join(context.scratch, `computed-${version}`);

@@ -23,18 +23,18 @@ interface ExportFile {
 
 /** Exports the records that a query finds. */
 export interface QueryExport extends ExportFile {
-  /** Without the conditions on records if `search` has them. */
+  /** The request, without the conditions on records if `search` has them. */
   readonly request: QueryRequest;
-  /** How the records are found by computed fields; null for a query of stored fields alone. */
+  /** How records are found by computed fields; null for a query of stored fields alone. */
   readonly search: ComputedSearch | null;
-  /** Null if no field is computed. */
+  /** The annotation; null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
-  /** What is known of the columns of annotated records; null if these become no table. */
+  /** The known columns of annotated records; null if these become no table. */
   readonly annotated: AnnotatedColumns | null;
   readonly titles: FieldTitles;
 }
 
-/** How an export finds records by fields that it computes: plain data. */
+/** How an export finds records by computed fields: plain data. */
 export interface ComputedSearch {
   readonly asked: ComputedQuery;
   /** The ways to separate the query, which are tried one after another, with the table that each needs. */
@@ -46,9 +46,9 @@ export interface ComputedSearch {
 
 /** Exports the records that the commit of the snapshot has changed. */
 export interface CommitExport extends ExportFile {
-  /** The version before it. */
+  /** The version before the commit. */
   readonly before: Snapshot;
-  /** Which of its records, in this order. */
+  /** Which records are exported, in this order. */
   readonly which: readonly ('removed' | 'added')[];
 }
 
@@ -59,12 +59,12 @@ export interface ExportResult {
   readonly bytes: number;
   /** Lower-case hex; empty unless the file is stored. */
   readonly md5: string;
-  /** Lower-case hex. */
+  /** The SHA-256 in lower-case hexadecimal. */
   readonly sha256: string;
   readonly records: number;
-  /** Version of the dataset. */
+  /** The version of the dataset. */
   readonly version: number;
-  /** As in the parameters. */
+  /** The provenance, as in the parameters. */
   readonly provenance: JsonObject;
   readonly warnings: readonly FileWarning[];
   /** Number of parts that earlier attempts had encoded. */

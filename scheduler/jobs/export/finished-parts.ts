@@ -11,7 +11,7 @@ import { partBytes, type PartJob } from './part.js';
 /** Bytes of the file after which the parts in it are recorded: what a kill costs at most, besides what is being encoded. */
 const recordEachBytes = 16 << 20;
 
-/** Where the file has an array of a part. */
+/** The location of an array of a part in the file. */
 interface ArrayLocation {
   at: number;
   readonly bytes: number;
@@ -46,7 +46,7 @@ export class FinishedParts {
   readonly #journal: Journal;
   readonly #code: string;
   readonly #earlier: ReadonlyMap<string, EarlierPart>;
-  /** By the arrays that are to be written. */
+  /** The parts that wait for their arrays to be written, by array. */
   readonly #awaited = new WeakMap<Uint8Array, readonly [AwaitedPart, ArrayLocation]>();
   #unrecorded: FinishedPart[] = [];
   #unrecordedBytes = 0;
@@ -66,7 +66,7 @@ export class FinishedParts {
     this.#earlier = earlier;
   }
 
-  /** Reads the journals of the earlier attempts. `name` is that of the file in the scratch folder of each attempt. */
+  /** Reads the journals of earlier attempts. `name` is the name of the file in the scratch folder of each attempt. */
   static async open(context: RunContext, name: string): Promise<FinishedParts> {
     const earlier = new Map<string, EarlierPart>();
     for (const folder of context.earlier) {
@@ -84,7 +84,7 @@ export class FinishedParts {
     return this.#resumed;
   }
 
-  /** The encoded part of a job: that of an earlier attempt, otherwise what `encode` makes. */
+  /** The encoded part of a job: from an earlier attempt if possible, otherwise made by `encode`. */
   async restoredOr(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
     const key = this.#keyOf(job);
     const earlier = this.#earlier.get(key);
@@ -96,7 +96,10 @@ export class FinishedParts {
     return part;
   }
 
-  /** To be called after each piece of the file has been written; the bytes of a part are gone then. Throws if an earlier record could not be made durable. */
+  /**
+   * Called after each piece of the file has been written, when the bytes of its parts may be released. Throws if an earlier record could not be
+   * made durable.
+   */
   written(piece: Uint8Array, output: FileWriter): void {
     if (this.#error !== undefined) throw this.#error;
     const [part, location] = this.#awaited.get(piece) ?? [];
@@ -172,27 +175,29 @@ async function restore({ path, part, locations }: EarlierPart): Promise<unknown>
 const indexKey = 'index of the bytes';
 
 function withoutBytes(part: unknown, arrays: readonly Uint8Array[]): unknown {
-  return mapped(part, (value) => {
+  return mapObjects(part, (value) => {
     const index = arrays.indexOf(value as Uint8Array);
     return index === -1 ? undefined : { [indexKey]: index };
   });
 }
 
 function withBytes(part: unknown, arrays: readonly Uint8Array[]): unknown {
-  return mapped(part, (value) => {
+  return mapObjects(part, (value) => {
     const index = (value as Readonly<Record<string, unknown>>)[indexKey];
     return index === undefined ? undefined : arrays[Number(index)];
   });
 }
 
 /** A copy of plain data in which `replace` has replaced objects; undefined keeps one. */
-function mapped(value: unknown, replace: (object: object) => unknown): unknown {
+function mapObjects(value: unknown, replace: (object: object) => unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const replaced = replace(value);
   if (replaced !== undefined) return replaced;
   if (ArrayBuffer.isView(value)) return value;
-  if (Array.isArray(value)) return value.map((one) => mapped(one, replace));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapped(one, replace)]));
+  if (Array.isArray(value)) return value.map((one) => mapObjects(one, replace));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, mapObjects(one, replace)]),
+  );
 }
 
 /** Frees the memory of an array at once: the garbage collector would come for each few parts, and look at everything else, too. */

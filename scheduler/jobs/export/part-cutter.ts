@@ -4,7 +4,7 @@ import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import type { Writer } from '../../../writers/writer.js';
 import type { PartRows } from './part.js';
 
-/** A row group with fewer rows is not worth a part of its own. */
+/** The number of rows below which a row group does not get a separate part. */
 const fewestGroupRows = 8_192;
 /** Bytes of a segment file that a row group may have which is copied: several parts are in memory at the same time. */
 const mostGroupBytes = 32 << 20;
@@ -12,7 +12,7 @@ const mostGroupBytes = 32 << 20;
 /** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
 const partBytes = 8 << 20;
 
-/** What limits parts: as a writer says. */
+/** The limits of a part, as a writer declares them. */
 export type PartLimits = Pick<Writer, 'partRecords' | 'copiesRowGroups'>;
 
 /** Collects rows of a snapshot, in order, and cuts them into parts of about the same size. */
@@ -24,7 +24,7 @@ export class PartCutter {
   readonly #copiesRowGroups: boolean;
   readonly #most: number;
   readonly #parts: PartRows[] = [];
-  /** By segment: its index among the files of the part. */
+  /** For each segment, its index among the files of the part. */
   #files = new Map<number, number>();
   #rows: Int32Array;
   #length = 0;

@@ -15,13 +15,13 @@ import { AppError } from '../../../engine/core/errors.js';
 
 /** The rows of a part of an export, in order. */
 export interface PartRows {
-  /** Of segments. */
+  /** The files of the segments. */
   readonly files: readonly CheckedFile[];
   /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
 }
 
-/** What expressions do to the records of an export: plain data. */
+/** The annotation of an export's records: plain data. */
 export interface ExportAnnotation extends EvaluationOrigin {
   readonly task: AnnotationTask;
   readonly sourceDataset: string;
@@ -41,7 +41,7 @@ export interface PartJob extends PartRows {
 
 /** A part in the format of the file, and the number of its records, which expressions may have changed. */
 export interface EncodedPart {
-  /** The writer's `Part`. */
+  /** The `Part` of the writer. */
   readonly part: unknown;
   readonly records: number;
 }
@@ -95,7 +95,7 @@ export function partLengths({ files, rows, projection }: LengthJob): readonly nu
   }
 }
 
-/** The records that expressions make of those with these JSON texts. */
+/** The records that expressions make of records with these JSON texts. */
 export function annotatedRecords(
   texts: readonly string[],
   { task, sourceDataset, ...origin }: ExportAnnotation,

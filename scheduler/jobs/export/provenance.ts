@@ -4,10 +4,10 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { createdBy } from '../../../engine/store/segment.js';
 import type { ExportResult } from './export-types.js';
 
-/** The version of the software, that of package.json. */
+/** The version of the software, as in package.json. */
 export const softwareVersion = '0.1.0';
 
-/** Where the records of an export come from: what is known before its file is written, and is stored in files whose format can. */
+/** The provenance of an export as far as it is known before its file is written; it is stored in files whose format allows it. */
 export async function provenanceOf(
   row: ExportRow,
   format: string,

@@ -30,7 +30,7 @@ import { exportMs } from './part-jobs.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
 import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
 import { annotationOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import { visibleData } from '../visible-data.js';
 import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from './export-types.js';
 
@@ -92,7 +92,7 @@ async function searchOf(
   return { asked, attempts };
 }
 
-/** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */
+/** The records in the file of a commit: those that it wrote or, if it only removed some, the removed ones. */
 function writtenBy({ mode }: CommitRow): CommitExport['which'] {
   if (mode === 'rollback') return ['removed', 'added'];
   return mode === 'delete' ? ['removed'] : ['added'];
@@ -103,7 +103,7 @@ export async function publishExport(
   task: TaskRow,
   result: ExportResult,
   { catalog, data, attempt, progress, mailDue, now }: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const row = await exportOf(task, catalog);
   const { extension, mediaType } = checkFormat(row.format);
   const dataset = await catalog.objects.get(row.datasetId);

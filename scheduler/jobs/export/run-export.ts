@@ -72,13 +72,13 @@ async function exportQuery(
 /** A query for all records. */
 const everyRecord = parseExportParams({}, []);
 
-/** What a file is written of. */
+/** The source of an export file. */
 interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStored' | 'file'> {
   /** Finds the records. */
   parts(): AsyncGenerator<PartRows>;
-  /** What expressions do to them; null for nothing. */
+  /** The annotation of the records; null for none. */
   readonly annotation: ExportAnnotation | null;
-  /** Their number, if it is known before. */
+  /** The number of records, if it is known in advance. */
   readonly total: number | null;
   /** Present if the records are those that expressions have made. */
   readonly warnings?: readonly FileWarning[];
@@ -95,7 +95,7 @@ async function writeFile(
   const warnings: FileWarning[] = [...(source.warnings ?? [])];
   const name = `export.${writer.extension}`;
   const made = { records: 0 };
-  // What expressions have made is made again, as it may depend on other datasets.
+  // Annotated records are made again, because they may depend on other datasets.
   const isComputed = source.annotation !== null || source.warnings !== undefined;
   const finished = isComputed ? null : await FinishedParts.open(context, name);
   const output = await createFile(join(context.scratch, name), {
@@ -153,7 +153,7 @@ function report(context: RunContext, records: number, recordsTotal: number | nul
   context.progress({ records, recordsTotal, bytes: 0, bytesTotal: 0, errors: 0 });
 }
 
-/** The encoded parts of the file, in order. Pool threads encode several parts at the same time; only these are in memory. */
+/** The encoded parts of the file, in order. Pool threads encode several parts at the same time, and only these are in memory. */
 async function* encodedParts(
   source: FileSource,
   file: FileContext,

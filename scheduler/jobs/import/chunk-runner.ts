@@ -13,7 +13,7 @@ import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 
-/** What all sources of an import have in common. */
+/** What all sources of an import share. */
 export interface ImportRunContext {
   readonly context: RunContext;
   /** Columns whose types are given: `ImportParams.known`. */
@@ -22,16 +22,16 @@ export interface ImportRunContext {
   readonly transient: readonly string[];
   /** The expressions of fields; null if there are none. */
   readonly expressions: FieldExpressions | null;
-  /** As in `ChunkJob`. */
+  /** The stored columns, as in `ChunkJob`. */
   readonly stored?: readonly string[] | undefined;
   readonly commitId: number;
-  /** The chunks are read before those of other tasks. */
+  /** Whether the chunks are read before those of other tasks. */
   readonly isUrgent: boolean;
-  /** No segments are written. */
+  /** Whether no segments are written. */
   readonly isDryRun: boolean;
   /** The segments that are written are read by the import itself, and never committed. */
   readonly isIntermediate: boolean;
-  /** The records that those of a small import may replace at once; undefined if there are none. */
+  /** The stored records that records of a small import may replace at once; undefined if there are none. */
   readonly replaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly rejected: RejectedBudget;
   /** The results of earlier attempts; null if the import cannot be resumed. */
@@ -107,7 +107,7 @@ export class ChunkRunner {
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const result = await pool.run(
       'chunk',
-      // Each attempt writes a file of its own, because a dead thread may have left an incomplete one.
+      // Each attempt writes a new file, because a dead thread may have left an incomplete one.
       (attempt) => ({
         ...settings,
         ref: chunk.ref,
@@ -138,8 +138,8 @@ export class ChunkRunner {
   }
 
   #fingerprint(settings: ChunkSettings, resume: Resume): string {
-    const known = this.#fingerprints.get(settings);
-    if (known !== undefined) return known;
+    const cachedFingerprint = this.#fingerprints.get(settings);
+    if (cachedFingerprint !== undefined) return cachedFingerprint;
     const { identity, bytes } = this.#file;
     const split = [this.#layout.chunkBytes, this.#layout.header.bodyOffset];
     const fingerprint = resume.fingerprint(this.#source.name, identity, bytes, split, settings);

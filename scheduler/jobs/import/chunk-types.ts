@@ -20,11 +20,11 @@ export interface ChunkJob {
   readonly reader: string;
   readonly header: unknown;
   readonly params: unknown;
-  /** Columns with given types; those of all others are inferred. In the second pass: all columns, with their final types. */
+  /** Columns with given types; others are inferred. In the second pass: all columns, with their final types. */
   readonly columns: Columns;
-  /** This is the second pass. */
+  /** Whether this is the second pass. */
   readonly isFinal: boolean;
-  /** `ReadOptions.hints`. */
+  /** The hints, as in `ReadOptions`. */
   readonly hints?: Columns;
   readonly validation: ValidationParams;
   /** The expressions of fields; absent if there are none. */
@@ -40,11 +40,11 @@ export interface ChunkJob {
   readonly commitId: number;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
-  /** No segment is written. */
+  /** Whether no segment is written. */
   readonly isDryRun: boolean;
-  /** As in `SegmentInput`. */
+  /** Whether the segment is never committed, as in `SegmentInput`. */
   readonly isIntermediate: boolean;
-  /** What the records may replace at once, in a segment that is not intermediate. */
+  /** The stored records that the new ones may replace at once, in a segment that is not intermediate. */
   readonly replaceable?: ReplaceableRows | undefined;
   /** Upper limit of the rejected records that are kept, bytes. */
   readonly rejectedBytes: number;
@@ -55,7 +55,7 @@ export interface ChunkResult {
   readonly index: number;
   /** Null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
-  /** The rows that its records replace; absent if these are not known yet. */
+  /** The rows that the records replace; absent if they are not known yet. */
   readonly replaced?: readonly ReplacedRows[];
   readonly columns: Columns;
   /** The columns as they were read, if fields were computed from them. */
@@ -64,18 +64,18 @@ export interface ChunkResult {
   /** Size of the chunk's text, decompressed. */
   readonly bytes: number;
   readonly read: number;
-  /** How many more records expressions have made of those that were read; negative if fewer. Absent if as many. */
+  /** The number of records that expressions made beyond those that were read; negative if fewer, absent if equal. */
   readonly made?: number;
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
-  /** Those of expressions: the last reading of the chunk counts, in which the types of its input are final. */
+  /** The findings of expressions, from the last reading of the chunk, in which the types of its input are final. */
   readonly expressionFindings?: Findings | undefined;
   /** Null if no record was rejected, or `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
   readonly samples: readonly FieldSample[];
   /** The records of the source end in this chunk; later chunks are ignored. */
   readonly hasEnded: boolean;
-  /** What follows an error in this chunk cannot be told apart. */
+  /** Whether the text behind an error in this chunk cannot be divided into records. */
   readonly isDamaged: boolean;
 }

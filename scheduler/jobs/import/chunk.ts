@@ -41,31 +41,36 @@ export async function runChunk(
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
   const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
-  const rejected = new RejectedLines(
+  const rejectedRecords = new RejectedLines(
     new RecordLines(bytes, reader.endsLinesAtReturn === true),
     limits,
   );
-  const report = new FindingCollector(job.validation, job.isFinal, rejected);
+  const report = new FindingCollector(job.validation, job.isFinal, rejectedRecords);
   const { isFinal, hints = [] } = job;
-  const given = { columns: job.inputs ?? job.columns, isFinal, hints, ...startStateOf(job.ref) };
+  const givenColumns = {
+    columns: job.inputs ?? job.columns,
+    isFinal,
+    hints,
+    ...startStateOf(job.ref),
+  };
   if (job.expressions !== undefined) out.keepLines();
-  const lines = reader.read(bytes, job.header, job.params, out, report, given);
+  const lines = reader.read(bytes, job.header, job.params, out, report, givenColumns);
   const read = out.finish();
   const lineOf = recordLines(out, report, lines);
-  const computed = computedFields(read, job, lineOf);
-  const whole = computed?.batch ?? read;
-  const batch = transforms.reduce((before, transform) => transform(before, job), whole);
+  const computedBatch = computedFields(read, job, lineOf);
+  const wholeBatch = computedBatch?.batch ?? read;
+  const batch = transforms.reduce((before, transform) => transform(before, job), wholeBatch);
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
   // Unless records may be rejected, an import with an error is not published, so the chunk need not be written.
   const mayReject = (job.validation.maxRejected ?? 0) > 0;
   const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
-  const written = isStored ? await writeBatch(batch, job) : { segment: null };
-  computed?.release();
+  const writtenChunk = isStored ? await writeBatch(batch, job) : { segment: null };
+  computedBatch?.release();
   out.release();
-  const rejectedPart = await writeRejectedPart(rejected, job.file);
+  const rejectedPart = await writeRejectedPart(rejectedRecords, job.file);
   const result: ChunkResult = {
     index: job.index,
-    ...written,
+    ...writtenChunk,
     columns: batch.seen,
     lines,
     bytes: bytes.length,
@@ -74,7 +79,7 @@ export async function runChunk(
     stored: batch.rows,
     rejected: report.rejected,
     findings: report.result(),
-    ...(computed && { inputs: read.seen, expressionFindings: computed.findings }),
+    ...(computedBatch && { inputs: read.seen, expressionFindings: computedBatch.findings }),
     rejectedPart,
     samples,
     hasEnded: report.hasEnded,
@@ -94,9 +99,18 @@ function computedFields(
   if (expressions === undefined) return undefined;
   const isLenient = validation.disable;
   const host = expressionHost(expressions, job.calls);
-  const kept = callMemory(job.calls?.scope).results;
+  const keptResults = callMemory(job.calls?.scope).results;
   const compute = makesRecords(expressions) ? reshapeRecords : computeFields;
-  return compute({ batch, expressions, columns, inputs, host, kept, isLenient, lineOf });
+  return compute({
+    batch,
+    expressions,
+    columns,
+    inputs,
+    host,
+    kept: keptResults,
+    isLenient,
+    lineOf,
+  });
 }
 
 /** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */
@@ -107,8 +121,8 @@ function recordLines(
 ): (row: number) => number {
   const isCounted = out.rows + rejectedLines.length === lines;
   return (row) => {
-    const known = out.lineOf(row);
-    if (known > 0 || !isCounted) return known;
+    const knownLine = out.lineOf(row);
+    if (knownLine > 0 || !isCounted) return knownLine;
     let line = row + 1;
     for (const rejected of rejectedLines) if (rejected <= line) line++;
     return line;
@@ -120,14 +134,14 @@ async function writeBatch(
   job: ChunkJob,
 ): Promise<Pick<ChunkResult, 'segment' | 'replaced'>> {
   const { commitId, index, file, isIntermediate, replaceable } = job;
-  const whole = withRecordIds(batch, commitId, index);
+  const wholeBatch = withRecordIds(batch, commitId, index);
   try {
-    const replacement = replaceable && (await replaceByBatch(whole, replaceable, file));
+    const replacement = replaceable && (await replaceByBatch(wholeBatch, replaceable, file));
     if (replacement !== undefined) return replacement;
-    const segment = await writeUnflushed({ ...whole, isIntermediate }, file);
+    const segment = await writeUnflushed({ ...wholeBatch, isIntermediate }, file);
     const firstId = firstRecordId(commitId, index);
     return { segment: { ...segment, idRuns: [{ firstId, rows: segment.rows }] } };
   } finally {
-    whole.release();
+    wholeBatch.release();
   }
 }

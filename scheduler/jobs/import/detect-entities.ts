@@ -27,11 +27,11 @@ export async function detectEntities(
   const detections: object[] = [];
   if (sources.length === 0) return { fields, detections: null };
   const genes = await humanGenes();
-  const merged = mergeByRules(sources);
+  const mergedRules = mergeByRules(sources);
   for (const path of valuePaths(columns)) {
     const name = path.join('.');
     if (isFixed.has(name)) continue;
-    for (const { rules, samples } of merged) {
+    for (const { rules, samples } of mergedRules) {
       const values = samples.get(keyOf(path));
       if (values === undefined) continue;
       const found = detectEntity(path.at(-1)!, values, rules.wanted, genes);

@@ -37,14 +37,14 @@ function fieldViews(
   described: Parameters<typeof newFields>[2],
   seen: readonly string[],
 ): readonly JsonObject[] {
-  const known = new Map(fields.map((field) => [JSON.stringify(field.path), field]));
+  const fieldsByPath = new Map(fields.map((field) => [JSON.stringify(field.path), field]));
   const added = new Map(
     newFields(columns, fields, described).map((field) => [JSON.stringify(field.path), field]),
   );
   const withValues = new Set(seen);
   return fieldsOfColumns(columns).map((column) => {
     const key = JSON.stringify(column.path);
-    const field = known.get(key);
+    const field = fieldsByPath.get(key);
     const properties = field ?? added.get(key);
     return {
       name: column.name,
@@ -65,9 +65,9 @@ function createdViews(
   fields: readonly FieldRow[],
   created: readonly NewField[],
 ): readonly JsonObject[] {
-  const known = new Set([...fields, ...fieldsOfColumns(columns)].map(({ name }) => name));
+  const knownNames = new Set([...fields, ...fieldsOfColumns(columns)].map(({ name }) => name));
   return created
-    .filter(({ name }) => !known.has(name))
+    .filter(({ name }) => !knownNames.has(name))
     .map(({ name, title, dataType, isList, entityType, isHidden }) => ({
       name,
       title: title || name,

@@ -64,13 +64,13 @@ export async function sampleOfSegments(
   );
   const source = openSegments(segmentFiles(snapshot));
   try {
-    return shown(materialise(source, refs.slice(0, sampleRecords), projection, 'json'));
+    return recordSample(materialise(source, refs.slice(0, sampleRecords), projection, 'json'));
   } finally {
     source.close();
   }
 }
 
-function shown(texts: readonly string[]): Sample {
+function recordSample(texts: readonly string[]): Sample {
   const records: unknown[] = [];
   let bytes = 0;
   for (const text of texts) {
@@ -88,13 +88,13 @@ async function firstSegments(
   { pool, signal }: RunContext,
 ): Promise<readonly Segment[]> {
   const segments: Segment[] = [];
-  let wanted = sampleRecords;
+  let recordsWanted = sampleRecords;
   for (const run of runs) {
     const flow = new ChunkFlow(pool.threads + 2, signal);
-    const found = await run.sample(columns, flow, wanted);
+    const found = await run.sample(columns, flow, recordsWanted);
     segments.push(...found);
-    wanted -= found.reduce((sum, { rows }) => sum + rows, 0);
-    if (wanted <= 0) break;
+    recordsWanted -= found.reduce((sum, { rows }) => sum + rows, 0);
+    if (recordsWanted <= 0) break;
   }
   return segments;
 }
@@ -106,11 +106,11 @@ function fieldsAfterImport(
   described: readonly Partial<NewField>[],
 ): readonly DatasetField[] {
   let next = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
-  const known = new Set(fields.map(({ path }) => path.join('\n')));
+  const knownPaths = new Set(fields.map(({ path }) => path.join('\n')));
   const orderings = new Map(
     described.map((field) => [(field.path ?? [field.name]).join('\n'), field.ordering]),
   );
-  const added = pathsOf(columns).filter((path) => !known.has(path.join('\n')));
+  const added = pathsOf(columns).filter((path) => !knownPaths.has(path.join('\n')));
   const rows = added.map((path) =>
     uncataloguedField(path, 'string', { ordering: orderings.get(path.join('\n')) ?? next++ }),
   );

@@ -5,7 +5,7 @@ import {
   type SampleSize,
 } from '../../../engine/ingest/value-samples.js';
 
-/** Which entity types are detected in the fields of a source, and from how many values. */
+/** The entity types that are detected in the fields of a source, and the size of the samples. */
 export interface EntityRules {
   readonly wanted: ReadonlySet<EntityType>;
   readonly size: SampleSize;
@@ -21,18 +21,18 @@ export interface SourceSamples {
 
 /** The types that are detected unless the request names others (specification, "Entity parameters"). */
 const defaultTypes: readonly EntityType[] = ['gene', 'variant'];
-// Choice: `sample_count` is the number of distinct values of a field that are sampled, `sample_rate` the share of them that may be.
+// Choice: `sample_count` is the number of distinct values of a field that are sampled, `sample_rate` the greatest share of values in the sample.
 const defaultCount = 64;
 
 /** The rules of `entity_params`, which were checked when the import was created; null if nothing is to be detected. */
 export function entityRules(params: JsonObject): EntityRules | null {
   const { disable, entity_types: types, sample_count: count, sample_rate: rate } = params;
-  const wanted = Array.isArray(types)
+  const wantedTypes = Array.isArray(types)
     ? entityTypes.filter((type) => types.includes(type))
     : defaultTypes;
-  if (disable === true || wanted.length === 0) return null;
+  if (disable === true || wantedTypes.length === 0) return null;
   return {
-    wanted: new Set(wanted),
+    wanted: new Set(wantedTypes),
     size: {
       count: typeof count === 'number' ? count : defaultCount,
       rate: typeof rate === 'number' ? rate : 1,

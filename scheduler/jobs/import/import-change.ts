@@ -9,7 +9,7 @@ import { TaskFailure, type RunContext } from '../job.js';
 import type { ImportResult } from './import-types.js';
 import type { SourceRun } from './source-run.js';
 
-/** The change of other records by those of an import. */
+/** The changes that an import makes to stored records. */
 export class ImportChange {
   /**
    * The records that chunks may replace as soon as they have been read; undefined if chunks are to be written as intermediate segments. The import is run again if
@@ -31,14 +31,17 @@ export class ImportChange {
 
   /** The result of the import with the change: its segments are those to be committed. */
   async apply(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
-    const replaced = runs.flatMap((run) =>
+    const replacedSegments = runs.flatMap((run) =>
       run.results().flatMap((chunk) => (chunk.segment === null ? [] : [chunk.replaced])),
     );
     const { segments, columns } = result;
     try {
-      const given = { segments, columns, replaced };
+      const givenRecords = { segments, columns, replaced: replacedSegments };
       const snapshot = this.#snapshot ?? (await this.#context.snapshot(this.#change.datasetId));
-      return { ...result, ...(await applyChange(this.#change, given, snapshot, this.#context)) };
+      return {
+        ...result,
+        ...(await applyChange(this.#change, givenRecords, snapshot, this.#context)),
+      };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'input') throw error;
       const receipt = { ...(result.metadata['receipt'] as JsonObject), is_committed: false };

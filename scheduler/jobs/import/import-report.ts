@@ -9,7 +9,7 @@ import type { SourceRun } from './source-run.js';
 /** Numbers of records; what was read and made is always the sum of the others. */
 export interface RecordCounts {
   readonly records_read: number;
-  /** How many more records expressions have made of those that were read; absent if as many. */
+  /** The number of records that expressions made beyond those that were read; absent if equal. */
   readonly records_made?: number;
   /** Records without an error. They are in the dataset if `is_committed` is true. */
   readonly records_stored: number;
@@ -29,13 +29,13 @@ export interface SourceReport extends RecordCounts {
   readonly compression: Exclude<SourceLayout['compression'], 'plain'> | null;
   readonly reader: string;
   readonly genome_build: string | null;
-  /** `Header.meanings`. */
+  /** The meanings of fields, as in `Header.meanings`. */
   readonly meanings: NonNullable<SourceLayout['header']['meanings']>;
   /** Number of lines read; fewer than the file has if `is_whole` is false or the records end before the file does. */
   readonly lines: number;
 }
 
-/** What an import has read, stored and rejected: the value of `metadata.receipt`, with the keys of the HTTP interface. */
+/** The counts and findings of an import: the value of `metadata.receipt`, with the keys of the HTTP interface. */
 export interface ImportReport extends RecordCounts {
   readonly sources: readonly SourceReport[];
   readonly bytes: number;
@@ -59,7 +59,7 @@ export async function importReport(
   for (const run of runs) sources.push(await sourceReport(run));
   const total = (of: (source: SourceReport) => number): number =>
     sources.reduce((sum, source) => sum + of(source), 0);
-  const counts = checked('the import', {
+  const counts = checkedCounts('the import', {
     records_read: total((source) => source.records_read),
     records_stored: total((source) => source.records_stored),
     records_rejected: total((source) => source.records_rejected),
@@ -95,7 +95,7 @@ async function sourceReport(run: SourceRun): Promise<SourceReport> {
     genome_build: header.genomeBuild,
     meanings: header.meanings ?? [],
     lines: header.bodyLine + sum((chunk) => chunk.lines),
-    ...checked(source.name, {
+    ...checkedCounts(source.name, {
       records_read: sum((chunk) => chunk.read),
       records_stored: sum((chunk) => chunk.stored),
       records_rejected: sum((chunk) => chunk.rejected),
@@ -108,7 +108,7 @@ function madeCount(made: number): Pick<RecordCounts, 'records_made'> {
   return made === 0 ? {} : { records_made: made };
 }
 
-function checked(name: string, counts: RecordCounts): RecordCounts {
+function checkedCounts(name: string, counts: RecordCounts): RecordCounts {
   const {
     records_read: read,
     records_stored: stored,

@@ -29,9 +29,9 @@ export async function importResult(
   columns: Columns,
   detected: DetectedEntities,
 ): Promise<ImportResult> {
-  const seen = runs.flatMap((run) => run.columns());
-  const filled = withData(columns, params.stored, seen);
-  const newColumns = newColumnFindings(params, runs, filled);
+  const seenColumns = runs.flatMap((run) => run.columns());
+  const filledColumns = withData(columns, params.stored, seenColumns);
+  const newColumns = newColumnFindings(params, runs, filledColumns);
   const findings = findingsOf(params, runs, newColumns);
   const message = failureOf(params, runs, newColumns, findings);
   const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
@@ -53,12 +53,12 @@ export async function importResult(
   });
   // Later descriptions take precedence: formats over detected entities, and the first source over the others.
   const formats = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
-  const described = [...detected.fields, ...formats];
+  const describedFields = [...detected.fields, ...formats];
   return {
     segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
-    columns: filled,
+    columns: filledColumns,
     declared: params.declared,
-    described,
+    described: describedFields,
     genomeBuild: buildOf(runs) ?? null,
     records,
     metadata: { ...metadata, validation },
@@ -66,12 +66,12 @@ export async function importResult(
       dryRun: {
         sample: await sampleOf(
           runs,
-          filled,
+          filledColumns,
           params.dryRun.fields,
-          [...described, ...params.dryRun.described],
+          [...describedFields, ...params.dryRun.described],
           context,
         ),
-        seen: pathsWithValues(seen.reduce(joinColumns, [])),
+        seen: pathsWithValues(seenColumns.reduce(joinColumns, [])),
       },
     }),
   };
@@ -87,10 +87,10 @@ function failureOf(
   const limit = exceededLimit(runs);
   if (limit === undefined && newColumns.every(({ errors }) => errors === 0)) return null;
   const message = errorMessage(nameOf(sources), findings);
-  const rejected = runs.reduce((sum, run) => sum + run.rejected, 0);
+  const rejectedCount = runs.reduce((sum, run) => sum + run.rejected, 0);
   return limit === undefined || limit === 0
     ? message
-    : `${message}; ${rejected} records are rejected, validation_params.max_rejected is ${limit}`;
+    : `${message}; ${rejectedCount} records are rejected, validation_params.max_rejected is ${limit}`;
 }
 
 function pathsWithValues(columns: Columns, above: readonly string[] = []): readonly string[] {

@@ -10,15 +10,15 @@ export interface ImportSource {
   readonly location: SourceLocation;
   /** Name of the file in findings, in the import report and in error messages. */
   readonly name: string;
-  /** Name of the reader. */
+  /** The name of the reader. */
   readonly reader: string;
   /** The request names the reader; otherwise the content of the file may select another one. */
   readonly isReaderNamed: boolean;
-  /** Parameters of the reader, not parsed yet: those of the import, overridden by those of the file. */
+  /** The unparsed parameters of the reader: those of the import, overridden by those of the file. */
   readonly readerParams: JsonObject;
   readonly validation: ValidationParams;
   readonly entityParams: JsonObject;
-  /** Size and MD5 that the request declares. The import fails if those of the file differ. */
+  /** Size and MD5 that the request declares. The import fails if the file differs. */
   readonly expected: ExpectedDigest;
 }
 
@@ -27,7 +27,7 @@ export type SourceLocation = FileLocation | UrlLocation;
 /** A file of the data folder. */
 export interface FileLocation {
   readonly kind: 'file';
-  /** Absolute path. */
+  /** The absolute path. */
   readonly file: string;
   /** A different text for different bytes. */
   readonly identity: string;
@@ -44,7 +44,7 @@ export interface UrlLocation {
 /** Size and MD5 of a complete, flushed download that has the expected digest. */
 export interface Fetched {
   readonly bytes: number;
-  /** Lower-case hex. */
+  /** The MD5 in lower-case hexadecimal. */
   readonly md5: string;
 }
 

@@ -11,15 +11,15 @@ import type { Declaration } from './known-columns.js';
 /** Parameters of `runImport`. */
 export interface ImportParams {
   readonly commitId: number;
-  /** How the records of the sources change others; null if they are added. */
+  /** How the records of the sources change stored ones; null if they are added. */
   readonly change: RecordChange | null;
-  /** At least one. The records are stored in this order. */
+  /** The sources, at least one. The records are stored in this order. */
   readonly sources: readonly ImportSource[];
   /** Columns that the dataset has stored. */
   readonly stored: Columns;
   /** Stored columns and columns of declared fields, whose types the import must keep. */
   readonly known: Columns;
-  /** What the catalogue declares about fields without data. */
+  /** The catalogue's declarations of fields without data. */
   readonly declared: readonly Declaration[];
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
@@ -27,7 +27,7 @@ export interface ImportParams {
   readonly expressions: FieldExpressions | null;
   /** Dotted names of fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
-  /** A client waits for the result: chunks are read before those of other imports, and nothing is recorded for a resume. */
+  /** Whether a client waits for the result: chunks are read before those of other imports, and nothing is recorded for a resume. */
   readonly isUrgent: boolean;
   /** For a dry run, which writes no segments: the dataset's fields and the descriptions of new ones. Null for an import. */
   readonly dryRun: {
@@ -42,7 +42,7 @@ export interface ImportResult {
   readonly segments: readonly Segment[];
   /** All columns that have data after the import. */
   readonly columns: Columns;
-  /** `ImportParams.declared`. */
+  /** The declarations, as in `ImportParams`. */
   readonly declared: readonly Declaration[];
   /** Descriptions of new fields; later ones take precedence. */
   readonly described: readonly Partial<NewField>[];

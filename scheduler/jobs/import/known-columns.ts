@@ -4,7 +4,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 
-/** What is declared about a field that has no data: type `auto` and null leave it to the values. */
+/** The declaration of a field without data: type `auto` and null leave the type to the values. */
 export type Declaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 
 /**
@@ -39,7 +39,7 @@ export function markedColumns(
   });
 }
 
-/** What the catalogue declares about fields without data. */
+/** The catalogue's declarations of fields without data. */
 export function declarationsOf(fields: readonly FieldRow[]): readonly Declaration[] {
   return fields.filter(({ isValid, expression }) => !isValid && expression === null);
 }
@@ -66,12 +66,12 @@ function withColumn(
   isTop: boolean,
 ): Columns {
   if (name === '') return columns;
-  const known = columns.find((column) => column.name === name);
+  const knownColumn = columns.find((column) => column.name === name);
   const names = new PhysicalNames(
     columns.map((column) => column.physical),
     isTop,
   );
-  const column: Column = known ?? {
+  const column: Column = knownColumn ?? {
     name,
     physical: names.add(name),
     type: 'object',
@@ -79,9 +79,11 @@ function withColumn(
     open: 'both',
   };
   const next =
-    rest.length === 0 ? declared(column, declaration) : withMember(column, rest, declaration);
-  if (known === undefined) return [...columns, next];
-  return next === known ? columns : columns.map((one) => (one === known ? next : one));
+    rest.length === 0
+      ? withDeclaration(column, declaration)
+      : withMember(column, rest, declaration);
+  if (knownColumn === undefined) return [...columns, next];
+  return next === knownColumn ? columns : columns.map((one) => (one === knownColumn ? next : one));
 }
 
 function withMember(column: Column, path: readonly string[], declaration: Declaration): Column {
@@ -92,7 +94,7 @@ function withMember(column: Column, path: readonly string[], declaration: Declar
 }
 
 /** The column with what a declaration says about what is still open. */
-function declared(column: Column, { dataType, isList }: Declaration): Column {
+function withDeclaration(column: Column, { dataType, isList }: Declaration): Column {
   const { name, physical, open, children } = column;
   if (open === undefined) return column;
   const type = open === 'list' || dataType === 'auto' ? column.type : dataType;
@@ -119,7 +121,7 @@ export function newFields(
   fields: readonly FieldRow[],
   described: readonly Partial<NewField>[],
 ): readonly NewField[] {
-  const known = new Set(
+  const validPaths = new Set(
     fields.filter(({ isValid }) => isValid).map((field) => pathKey(field.path)),
   );
   const properties = new Map<string, Partial<NewField>>();
@@ -128,7 +130,9 @@ export function newFields(
     properties.set(key, { ...properties.get(key), ...field });
   }
   return fieldsOfColumns(columns).flatMap((field) =>
-    known.has(pathKey(field.path)) ? [] : [{ ...properties.get(pathKey(field.path)), ...field }],
+    validPaths.has(pathKey(field.path))
+      ? []
+      : [{ ...properties.get(pathKey(field.path)), ...field }],
   );
 }
 

@@ -30,9 +30,9 @@ export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] 
     format: nonEmpty(file['format']),
     bytes: file['size'] === null || file['size'] === undefined ? null : Number(file['size']),
     md5: md5Of(file),
-    readerParams: object(file['reader_params']),
-    entityParams: object(file['entity_params']),
-    validationParams: object(file['validation_params']),
+    readerParams: objectOrNull(file['reader_params']),
+    entityParams: objectOrNull(file['entity_params']),
+    validationParams: objectOrNull(file['validation_params']),
   }));
 }
 
@@ -60,7 +60,7 @@ function nonEmpty(value: unknown): string | null {
   return isNonEmpty(value) ? value : null;
 }
 
-function object(value: unknown): JsonObject | null {
+function objectOrNull(value: unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : null;

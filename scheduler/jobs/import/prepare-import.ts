@@ -21,24 +21,27 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   const { columns } = await appendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const stored = markedColumns(columns, fields);
-  const declared = declarationsOf(fields).map(({ name, dataType, isList }) => ({
+  const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
     name,
     dataType,
     isList,
   }));
-  const given = namesById(row) ? [givenId] : [];
+  const givenColumns = namesById(row) ? [givenId] : [];
   return {
     commitId: row.commitId,
     change: changeOf(row),
     sources: await sourcesOf(row, task, context),
-    stored: [...given, ...stored],
+    stored: [...givenColumns, ...stored],
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
     transient: transientBy(row.targetFields),
     expressions: expressionsOf(row, await originOf(task, catalog), fields, columns),
     fixedEntities: fixedEntities(fields, row.targetFields),
-    known: [...given, ...knownColumns(stored, [...declared, ...declaredBy(row.targetFields)])],
-    declared,
+    known: [
+      ...givenColumns,
+      ...knownColumns(stored, [...declaredFields, ...declaredBy(row.targetFields)]),
+    ],
+    declared: declaredFields,
   };
 }
 
@@ -69,7 +72,7 @@ async function deletingParams(
     expressions: null,
     fixedEntities: [],
     isUrgent: row.source === 'data_records',
-    // What would be deleted is found out in the same way; only the commit is left out.
+    // The records to delete are found in the same way; only the commit is left out.
     dryRun: null,
   };
 }

@@ -83,7 +83,7 @@ function sourceOf(
   reader: string | null,
 ): ImportSource {
   const readerParams = overriddenBy(row.readerParams, entry?.readerParams);
-  const chosen =
+  const chosenReader =
     reader === null
       ? readerOfFile(hintsOf(filename, entry), row.readerParams)
       : { reader, isNamed: true };
@@ -91,8 +91,8 @@ function sourceOf(
     location,
     // Uploaded files keep their own names; the manifest may name a file on another host.
     name: location.kind === 'url' ? (entry?.name ?? filename) : filename,
-    reader: chosen.reader,
-    isReaderNamed: chosen.isNamed,
+    reader: chosenReader.reader,
+    isReaderNamed: chosenReader.isNamed,
     readerParams: parametersOf(readerParams, row.genomeBuild),
     validation: validationOf(overriddenBy(row.validationParams, entry?.validationParams)),
     entityParams: overriddenBy(row.entityParams, entry?.entityParams),
@@ -115,11 +115,11 @@ async function objectLocation(
   if (object === undefined) throw new AppError('invalid', 'the source file has been deleted');
   await checkPermission(catalog, task.userId, 'object', object.id, 'read');
   const { id, filename } = object;
-  const kept = await catalog.imports.revisionOf(row.id, id);
-  const revision = kept ?? object.revision;
+  const keptRevision = await catalog.imports.revisionOf(row.id, id);
+  const revision = keptRevision ?? object.revision;
   const version = await catalog.fileVersions.get(id, revision);
   if (version?.availability !== 'available') {
-    const problem = kept === undefined ? 'has not been uploaded yet' : 'no longer has the content with which the import was created'; // prettier-ignore
+    const problem = keptRevision === undefined ? 'has not been uploaded yet' : 'no longer has the content with which the import was created'; // prettier-ignore
     throw new AppError('invalid', `${filename} ${problem}`);
   }
   const { md5, size } = version;
@@ -131,7 +131,7 @@ async function objectLocation(
   };
 }
 
-/** The parameters of the import, overridden by those of a file that are not null. */
+/** The parameters of the import, overridden by the file's parameters that are not null. */
 export function overriddenBy(
   general: JsonObject | null,
   own: JsonObject | null | undefined,

@@ -6,7 +6,7 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
 import type { ImportReport } from './import-report.js';
@@ -24,7 +24,7 @@ export async function publishImport(
   task: TaskRow,
   result: ImportResult,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const row = await importOf(task, context);
   await checkSources(row, task, context);
@@ -43,10 +43,10 @@ export async function publishImport(
     const { columns } = unifyColumns(stored, [result.columns]);
     if (areOutdated(result.segments, columns)) return 'run again'; // a commit meanwhile has changed the type of a field
     if (isRedeclared(result, fields)) return 'run again'; // a field was declared meanwhile
-    const described = [...result.described, ...describedBy(row.targetFields)];
+    const describedFields = [...result.described, ...describedBy(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
       columns,
-      newFields: newFields(columns, fields, described),
+      newFields: newFields(columns, fields, describedFields),
       createdFields: createdBy(row.targetFields),
       edits: fieldEditsOf(row.targetFields, fields),
     });
@@ -70,7 +70,7 @@ async function publishDeletions(
   result: ImportResult,
   change: AppliedChange,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, now } = context;
   const deletions = deletionCounts(change);
   const metadata = { ...metadataOf(result, context), deletions };
@@ -112,11 +112,11 @@ async function publishDryRun(
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const { columns } = unifyColumns(markedColumns(stored, fields), [result.columns]);
-  const described = [...result.described, ...describedBy(row.targetFields)];
+  const describedFields = [...result.described, ...describedBy(row.targetFields)];
   const metadata = {
     ...metadataOf(result, context),
     dry_run: {
-      ...dryRunReport(result, columns, fields, described, createdBy(row.targetFields)),
+      ...dryRunReport(result, columns, fields, describedFields, createdBy(row.targetFields)),
       ...(result.change && changeCounts(result.change)),
     },
   };

@@ -7,8 +7,10 @@ import type { Reader } from '../../../readers/reader.js';
 
 /** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
 export function readerOf(filename: string, params: JsonObject | null): Reader {
-  const asked = params?.['reader'];
-  return typeof asked === 'string' && asked !== '' ? readerNamed(asked) : readerForFile(filename);
+  const readerParam = params?.['reader'];
+  return typeof readerParam === 'string' && readerParam !== ''
+    ? readerNamed(readerParam)
+    : readerForFile(filename);
 }
 
 /**
@@ -27,25 +29,26 @@ export function checkReader(
   genomeBuild: string | null,
 ): void {
   const reader = readerOf(filename, params);
-  checkNames(reader, params, typeof params?.['reader'] === 'string' ? [] : recognized);
+  checkNames(reader, params, typeof params?.['reader'] === 'string' ? [] : recognizingReaders);
   reader.params(parametersOf(params, genomeBuild));
 }
 
 /** The readers that may read a file whatever its name says, because they know their format by its content. */
-const recognized = readers.filter(({ recognizes }) => recognizes !== undefined);
+const recognizingReaders = readers.filter(({ recognizes }) => recognizes !== undefined);
 
 /**
  * Throws `invalid` for a parameter that neither this reader has nor one of the `others`, which may come to read the file. A
  * parameter without effect is an error: it is misspelt, or the file is read by another reader than was thought.
  */
 function checkNames(reader: Reader, params: JsonObject | null, others: readonly Reader[]): void {
-  // Also where the reader has no use for it.
+  // The build is checked even if the reader does not use it.
   buildParam(params?.['genome_build']);
   for (const [name, value] of Object.entries(params ?? {})) {
     const isKnown = [reader, ...others].some(({ parameters }) => Object.hasOwn(parameters, name));
     if (isKnown || Object.hasOwn(commonParameters, name) || value === null) continue;
-    const known = [...Object.keys(reader.parameters), ...Object.keys(commonParameters)];
-    const fix = didYouMean(suggestionFor(name, known)) || ` It has ${known.join(', ')}.`;
+    const knownParams = [...Object.keys(reader.parameters), ...Object.keys(commonParameters)];
+    const fix =
+      didYouMean(suggestionFor(name, knownParams)) || ` It has ${knownParams.join(', ')}.`;
     throw invalid(
       'reader_params',
       `${name.slice(0, 100)}: the reader ${reader.name} has no such parameter.${fix}`,
@@ -80,33 +83,33 @@ export function readerOfFile(
   { names, format, readerParams }: FileHints,
   general: JsonObject | null,
 ): { readonly reader: string; readonly isNamed: boolean } {
-  const own = readerParams?.['reader'];
-  if (typeof own === 'string' && own !== '')
-    return { reader: readerNamed(own).name, isNamed: true };
+  const ownReader = readerParams?.['reader'];
+  if (typeof ownReader === 'string' && ownReader !== '')
+    return { reader: readerNamed(ownReader).name, isNamed: true };
   if (format !== null) return { reader: readerOfFormat(format).name, isNamed: true };
   const name = names.find(canImport) ?? names[0] ?? '';
-  const asked = general?.['reader'];
+  const generalReader = general?.['reader'];
   return {
     reader: readerOf(name, general).name,
-    isNamed: typeof asked === 'string' && asked !== '',
+    isNamed: typeof generalReader === 'string' && generalReader !== '',
   };
 }
 
 /** Choice: `format` is the name of a reader or an extension, with or without the dot and `.gz`. */
 function readerOfFormat(format: string): Reader {
-  const plain = format
+  const plainFormat = format
     .trim()
     .toLowerCase()
     .replace(/^\./, '')
     .replace(/\.(?:gz|bgz|bgzf)$/, '');
   const found =
-    readers.find(({ name }) => name === plain) ??
-    readers.find(({ extensions }) => extensions.includes(plain));
+    readers.find(({ name }) => name === plainFormat) ??
+    readers.find(({ extensions }) => extensions.includes(plainFormat));
   if (found !== undefined) return found;
-  const known = readers.map(({ name }) => name).join(', ');
+  const knownReaders = readers.map(({ name }) => name).join(', ');
   throw invalid(
     'format',
-    `unknown format "${format.slice(0, 40)}", expected one of ${known} or an extension`,
+    `unknown format "${format.slice(0, 40)}", expected one of ${knownReaders} or an extension`,
   );
 }
 
@@ -117,10 +120,10 @@ export function checkFile(
   genomeBuild: string | null,
 ): void {
   const { reader, isNamed } = readerOfFile(hints, general);
-  checkNames(readerNamed(reader), hints.readerParams, isNamed ? [] : recognized);
-  // Those of the import may be meant for other files.
+  checkNames(readerNamed(reader), hints.readerParams, isNamed ? [] : recognizingReaders);
+  // Parameters of the import may be meant for other files.
   checkNames(readerNamed(reader), general, readers);
-  const own = Object.entries(hints.readerParams ?? {}).filter(([, value]) => value !== null);
-  const params = { ...general, ...Object.fromEntries(own) };
+  const ownParams = Object.entries(hints.readerParams ?? {}).filter(([, value]) => value !== null);
+  const params = { ...general, ...Object.fromEntries(ownParams) };
   readerNamed(reader).params(parametersOf(params, genomeBuild));
 }

@@ -10,9 +10,9 @@ export class RejectedBudget {
 
   /** Upper limit of the bytes that chunk number `chunk` may keep. */
   limitOf(chunk: number): number {
-    let left: number = budgets.rejectedFileBytes;
-    for (const [index, bytes] of this.#bytes) if (index < chunk) left -= bytes;
-    return Math.max(0, left);
+    let bytesLeft: number = budgets.rejectedFileBytes;
+    for (const [index, bytes] of this.#bytes) if (index < chunk) bytesLeft -= bytes;
+    return Math.max(0, bytesLeft);
   }
 
   /** Records the bytes that a finished chunk has kept. */

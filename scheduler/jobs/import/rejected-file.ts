@@ -24,11 +24,11 @@ export interface RejectedFile {
   readonly budget: string | null;
 }
 
-/** What was rejected of a source: a file, or the dataset that a migration reads. */
+/** A source with rejected records: a file, or the dataset that a migration reads. */
 export interface RejectingSource {
   /** The name of the source in messages. */
   readonly name: string;
-  /** Number of rejected records. */
+  /** The number of rejected records. */
   readonly rejected: number;
   /** The parts of its chunks, in their order, each with the number of lines of the source before its chunk. */
   readonly parts: readonly { readonly part: RejectedPart; readonly linesBefore: number }[];
@@ -39,18 +39,23 @@ export async function writeRejectedFile(
   sources: readonly RejectingSource[],
   context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>,
 ): Promise<RejectedFile | null> {
-  const rejected = sources.reduce((sum, source) => sum + source.rejected, 0);
-  if (rejected === 0) return null;
+  const rejectedCount = sources.reduce((sum, source) => sum + source.rejected, 0);
+  if (rejectedCount === 0) return null;
   const { pool, scratch, signal } = context;
   const file = await createFile(join(scratch, rejectedFileName), { md5: true });
   try {
     const records = await writeLines(sources, file, (block) =>
       pool.run('gzip', () => block, signal, { isUrgent: true }),
     );
-    const written = await file.finish();
-    const left = rejected - records;
+    const writtenFile = await file.finish();
+    const recordsLeft = rejectedCount - records;
     const budget = `The file holds the first ${byteSize(budgets.rejectedFileBytes)} of rejected records, before compression.`;
-    return { records, left_out: left, ...written, budget: left > 0 ? budget : null };
+    return {
+      records,
+      left_out: recordsLeft,
+      ...writtenFile,
+      budget: recordsLeft > 0 ? budget : null,
+    };
   } catch (error) {
     await file.abort();
     throw error;
@@ -63,9 +68,9 @@ export async function keepRejected(
   attempt: number,
   data: DataFolder,
 ): Promise<void> {
-  const rejected = join(data.taskScratch(id, attempt), rejectedFileName);
-  if ((await fileStats(rejected)) === undefined) return; // no record was rejected, or an earlier call has moved the file
-  await moveFile(rejected, data.rejectedLines(resourceId));
+  const scratchFile = join(data.taskScratch(id, attempt), rejectedFileName);
+  if ((await fileStats(scratchFile)) === undefined) return; // no record was rejected, or an earlier call has moved the file
+  await moveFile(scratchFile, data.rejectedLines(resourceId));
   await syncFolder(data.rejected);
   crashpoint('rejected.renamed');
 }
@@ -84,7 +89,7 @@ async function writeLines(
     block = [];
     blockBytes = 0;
   };
-  for await (const line of lines(sources)) {
+  for await (const line of rejectedFileLines(sources)) {
     if (bytes + line.length > budgets.rejectedFileBytes) break;
     block.push(line);
     blockBytes += line.length;
@@ -96,7 +101,7 @@ async function writeLines(
   return records;
 }
 
-async function* lines(sources: readonly RejectingSource[]): AsyncGenerator<Uint8Array> {
+async function* rejectedFileLines(sources: readonly RejectingSource[]): AsyncGenerator<Uint8Array> {
   for (const { name, parts } of sources) {
     for (const { part, linesBefore } of parts) {
       const bytes = await readFile(part.file, budgets.rejectedFileBytes);

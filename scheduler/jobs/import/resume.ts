@@ -43,15 +43,15 @@ export class Resume {
 
   /** Reads the journals of the earlier attempts. */
   static async open(context: RunContext): Promise<Resume> {
-    const earlier = new Map<string, EarlierEntry[]>();
+    const earlierEntries = new Map<string, EarlierEntry[]>();
     for (const folder of context.earlier) {
       for (const entry of await readJournal(folder).catch(() => [])) {
-        const same = earlier.get(entry.key) ?? [];
-        same.push({ folder, entry });
-        earlier.set(entry.key, same);
+        const sameKey = earlierEntries.get(entry.key) ?? [];
+        sameKey.push({ folder, entry });
+        earlierEntries.set(entry.key, sameKey);
       }
     }
-    return new Resume(context, earlier, await codeVersion());
+    return new Resume(context, earlierEntries, await codeVersion());
   }
 
   /** Whether an earlier attempt has recorded anything. */

@@ -44,11 +44,11 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
       await flow.settled();
     }
     const samples = runs.flatMap((run) => run.samples() ?? []);
-    const declared = runs.flatMap(({ layout }) =>
+    const declaredEntities = runs.flatMap(({ layout }) =>
       layout.header.fields.filter((field) => field.entityType),
     );
-    const fixed = [...params.fixedEntities, ...declared.map(({ name }) => name ?? '')];
-    const detected = await detectEntities(samples, columns, fixed);
+    const fixedNames = [...params.fixedEntities, ...declaredEntities.map(({ name }) => name ?? '')];
+    const detected = await detectEntities(samples, columns, fixedNames);
     const result = await importResult(params, context, runs, columns, detected);
     return change === null ? result : await change.apply(result, runs);
   } catch (error) {
@@ -69,18 +69,18 @@ async function settleInputs(
   runs: readonly SourceRun[],
 ): Promise<void> {
   if (expressions === null || exceededLimit(runs) !== undefined) return;
-  const computed = computedNames(expressions);
-  const kept = stored.filter(({ name, physical }) =>
-    makesRecords(expressions) ? physical === givenId.physical : !computed.has(name),
+  const namesComputed = computedNames(expressions);
+  const keptColumns = stored.filter(({ name, physical }) =>
+    makesRecords(expressions) ? physical === givenId.physical : !namesComputed.has(name),
   );
-  const seen = runs.flatMap((run) => run.inputs());
-  const { columns } = unifyColumns(kept, seen);
+  const seenColumns = runs.flatMap((run) => run.inputs());
+  const { columns } = unifyColumns(keptColumns, seenColumns);
   const flow = flowOf(context);
   for (const run of runs) await run.settle(columns, inputFields(expressions), flow);
   await flow.settled();
 }
 
-/** The fields of a record that name another one: of those to delete, the others are not stored. */
+/** The fields of a record that identify another: other fields of a deletion are not stored. */
 function namesRead({ idFields }: RecordChange): readonly string[] {
   return idFields?.map((name) => name.split('.')[0]!) ?? [givenId.name];
 }
@@ -108,7 +108,7 @@ async function readAll(
     stored: params.change?.mode === 'delete' ? namesRead(params.change) : undefined,
     commitId,
     isUrgent,
-    // What would be changed is found out in the same way; only the commit is left out.
+    // The changes are determined in the same way; only the commit is left out.
     isDryRun: params.dryRun !== null && params.change === null,
     // Records that name others by their `_id` are written again with the ids that they keep or get.
     isIntermediate: params.change?.idFields === null,
@@ -161,7 +161,7 @@ function reportProgress(
 }
 
 function checkColumnCount(params: ImportParams, columns: Columns): void {
-  const added = leaves(columns) - leaves(params.known);
+  const added = leafCount(columns) - leafCount(params.known);
   if (added <= budgets.columnsPerImport) return;
   throw new AppError(
     'budget',
@@ -169,6 +169,9 @@ function checkColumnCount(params: ImportParams, columns: Columns): void {
   );
 }
 
-function leaves(columns: Columns): number {
-  return columns.reduce((sum, column) => sum + (column.children ? leaves(column.children) : 1), 0);
+function leafCount(columns: Columns): number {
+  return columns.reduce(
+    (sum, column) => sum + (column.children ? leafCount(column.children) : 1),
+    0,
+  );
 }

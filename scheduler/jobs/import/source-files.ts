@@ -59,7 +59,7 @@ export class SourceFiles {
     return this.#received.get(number)?.total ?? null;
   }
 
-  /** The size of each source as far as it is known before the downloads: that of the file or of the manifest, or 0. */
+  /** The size of each source as far as it is known before the downloads: from the file or the manifest, or 0. */
   async expectedBytes(): Promise<readonly number[]> {
     return Promise.all(
       this.#sources.map(async ({ location, expected }) =>
@@ -87,8 +87,8 @@ export class SourceFiles {
   }
 
   #start(number: number): Promise<LocalFile> {
-    const known = this.#files.get(number);
-    if (known !== undefined) return known;
+    const cachedFile = this.#files.get(number);
+    if (cachedFile !== undefined) return cachedFile;
     const source = this.#sources[number]!;
     const { location } = source;
     const file =

@@ -26,16 +26,16 @@ export async function readLayout(
   source: Source,
   threads: number,
 ): Promise<SourceLayout> {
-  const named = readerNamed(name);
-  const reader = isReaderNamed ? named : await readerOfContent(named, source.head);
+  const namedReader = readerNamed(name);
+  const reader = isReaderNamed ? namedReader : await readerOfContent(namedReader, source.head);
   const params = reader.params(readerParams);
   const header = await reader.header(source.head, params);
   const { compression, warnings } = source;
   const chunkBytes = targetBytes(source, threads, header.memoryPerByte);
   const isSmall = decodedBytes(source) < chunkSizes.usual * threads * 2;
   const layout = { reader, params, header, compression, warnings, chunkBytes, isSmall };
-  if (reader === named) return layout;
-  const warning = `the name suggests ${named.name}, but the content is ${reader.name}: read as ${reader.name}; set reader_params.reader to choose`;
+  if (reader === namedReader) return layout;
+  const warning = `the name suggests ${namedReader.name}, but the content is ${reader.name}: read as ${reader.name}; set reader_params.reader to choose`;
   return { ...layout, header: { ...header, warnings: [warning, ...header.warnings] } };
 }
 
@@ -67,8 +67,8 @@ export function targetBytes(
   threads: number,
   memoryPerByte = 1,
 ): number {
-  const most = Math.max(1 << 16, Math.floor(memoryBytes / memoryPerByte));
-  return Math.min(usualBytes(source, threads), most);
+  const maxChunkBytes = Math.max(1 << 16, Math.floor(memoryBytes / memoryPerByte));
+  return Math.min(usualBytes(source, threads), maxChunkBytes);
 }
 
 function usualBytes(source: Pick<Source, 'bytes' | 'compression'>, threads: number): number {

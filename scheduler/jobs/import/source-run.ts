@@ -45,7 +45,7 @@ export interface SourceToRead {
   readonly source: ImportSource;
   /** Number of the source's first chunk within the import. */
   readonly firstChunk: number;
-  /** All chunks are counted, even those after the end of the records: another source follows. */
+  /** Whether all chunks are counted, even those after the end of the records: another source follows. */
   readonly isCounted: boolean;
   /** The file of the source, once it is complete. */
   file(): Promise<LocalFile>;
@@ -101,7 +101,7 @@ export class SourceRun {
       reader: layout.reader.name,
       header: layout.header.header,
       params: layout.params,
-      // Without the columns that the header declares: their types give way to the values, and the reader has the header.
+      // The columns that the header declares are left out: their types give way to the values, and the reader has the header.
       columns: known,
       isFinal: false,
       validation: source.validation,
@@ -117,7 +117,7 @@ export class SourceRun {
           ...expressions,
           sourceFilename: importContext.isUrgent ? null : source.name,
         },
-        // Where expressions make the records, their results have the known types, and their input those of its values.
+        // If expressions make the records, the known types belong to their results, and the input has the types of its values.
         inputs: known.filter(({ name, physical }) =>
           makesRecords(expressions)
             ? physical === givenId.physical
@@ -141,7 +141,7 @@ export class SourceRun {
       return await flow.feed(
         async () => {
           const file = await toRead.file();
-          source = await open(file, importSource);
+          source = await openLocalSource(file, importSource);
           const layout = await readLayout(importSource, source, pool.threads);
           const replaceable = layout.isSmall ? await importContext.replaceable?.() : undefined;
           run = new SourceRun(importContext, toRead, file, layout, replaceable);
@@ -159,31 +159,33 @@ export class SourceRun {
   /** Reads the chunks again in which expressions have seen other values than with `columns`, the columns of the input over all chunks. */
   async settle(columns: Columns, read: InputFields, flow: ChunkFlow): Promise<void> {
     this.#inputs = columns;
-    const known = this.#settings.inputs ?? [];
-    const outdated = new Set(
+    const knownInputs = this.#settings.inputs ?? [];
+    const outdatedChunks = new Set(
       this.#results.flatMap(({ inputs, stored }, index) =>
-        index <= this.#last && stored > 0 && seesOther(inputs ?? [], columns, { known, read })
+        index <= this.#last &&
+        stored > 0 &&
+        seesOther(inputs ?? [], columns, { known: knownInputs, read })
           ? [index]
           : [],
       ),
     );
-    if (outdated.size === 0) return;
+    if (outdatedChunks.size === 0) return;
     const settings = { ...this.#settings, inputs: columns, isFinal: true };
-    await this.#readAgain(outdated, flow, (chunk) => this.#readSecond(chunk, settings, 'e'));
+    await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'e'));
   }
 
   /** The second pass: reads the chunks again whose column types differ from the final ones. */
   async rewrite(columns: Columns, flow: ChunkFlow): Promise<void> {
-    const outdated = new Set(
+    const outdatedChunks = new Set(
       this.#results.flatMap((chunk, index) =>
         index <= this.#last && chunk.stored > 0 && needsRewrite(chunk.columns, columns)
           ? [index]
           : [],
       ),
     );
-    if (outdated.size === 0) return;
+    if (outdatedChunks.size === 0) return;
     const settings = this.#finalSettings(columns);
-    await this.#readAgain(outdated, flow, (chunk) => this.#readSecond(chunk, settings, 'b'));
+    await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'b'));
   }
 
   /** Writes the segments of the first chunks that together have `records` records, in a dry run. */
@@ -223,7 +225,7 @@ export class SourceRun {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
   }
 
-  /** Number of rejected records. */
+  /** The number of rejected records. */
   get rejected(): number {
     return this.results().reduce((sum, chunk) => sum + chunk.rejected, 0);
   }
@@ -289,7 +291,7 @@ export class SourceRun {
     try {
       await flow.feed(
         async () => {
-          source = await open(this.file, this.source);
+          source = await openLocalSource(this.file, this.source);
           return chunksOf(this.layout, source, this.#import.context.signal);
         },
         (chunk) => (chunks.has(chunk.index) ? work(chunk) : 'skip'),
@@ -337,7 +339,7 @@ export class SourceRun {
   }
 
   #store(index: number, result: ChunkResult): void {
-    // Without the samples, whose size would grow with the number of chunks.
+    // The samples are left out, because their size would grow with the number of chunks.
     this.#results[index] = { ...result, samples: [] };
     if (!this.layout.reader.usesHints) return;
     for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
@@ -349,11 +351,14 @@ export class SourceRun {
 export function exceededLimit(runs: readonly SourceRun[]): number | undefined {
   const withErrors = runs.filter((run) => run.rejected > 0);
   if (withErrors.length === 0) return undefined;
-  const most = Math.min(...withErrors.map((run) => run.mostRejected));
-  const rejected = withErrors.reduce((sum, run) => sum + run.rejected, 0);
-  return rejected > most ? most : undefined;
+  const mostRejectable = Math.min(...withErrors.map((run) => run.mostRejected));
+  const rejectedCount = withErrors.reduce((sum, run) => sum + run.rejected, 0);
+  return rejectedCount > mostRejectable ? mostRejectable : undefined;
 }
 
-function open({ file }: LocalFile, { name, reader, readerParams }: ImportSource): Promise<Source> {
+function openLocalSource(
+  { file }: LocalFile,
+  { name, reader, readerParams }: ImportSource,
+): Promise<Source> {
   return openSource(file, name, readerNamed(reader).encodingOf?.(readerParams));
 }

@@ -10,7 +10,7 @@ import type { Declaration } from './known-columns.js';
  * `target_fields` were checked when the import was created.
  */
 
-/** What target fields declare about the types of fields. */
+/** The types that target fields declare. */
 export function declaredBy(targetFields: readonly JsonObject[]): readonly Declaration[] {
   return targetFields.flatMap(({ name, data_type: type, is_list: isList }) =>
     typeof name === 'string'
@@ -64,10 +64,10 @@ export function fieldEditsOf(
   targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
 ): readonly (Partial<NewField> & { readonly name: string })[] {
-  const known = new Set(fields.map(({ name }) => name));
+  const knownNames = new Set(fields.map(({ name }) => name));
   return targetFields.flatMap((field) => {
     const { name } = field;
-    if (typeof name !== 'string' || !known.has(name)) return [];
+    if (typeof name !== 'string' || !knownNames.has(name)) return [];
     const properties = propertiesOf(field);
     return Object.keys(properties).length === 0 ? [] : [{ name, ...properties }];
   });
@@ -86,6 +86,8 @@ export function fixedEntities(
   targetFields: readonly JsonObject[],
 ): readonly string[] {
   const set = fields.filter((field) => field.isValid || field.entityType !== null);
-  const requested = targetFields.filter((field) => typeof field['entity_type'] === 'string');
-  return [...set.map(({ name }) => name), ...requested.map(({ name }) => name as string)];
+  const requestedEntities = targetFields.filter(
+    (field) => typeof field['entity_type'] === 'string',
+  );
+  return [...set.map(({ name }) => name), ...requestedEntities.map(({ name }) => name as string)];
 }

@@ -13,10 +13,10 @@ interface MergeParams extends Mergeable {
 
 /** The new segments, in the task's scratch folder, and those that they replace. */
 interface MergeResult {
-  /** None if all rows of the segments are left out. */
+  /** The merged segments; none if all rows are left out. */
   readonly merged: readonly Segment[];
   readonly segments: readonly Segment[];
-  /** As in `Rewrite`. */
+  /** The origins of the rows, as in `Rewrite`. */
   readonly origins?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface Compaction {
   readonly segments: number;
   /** Size of the new segments minus the size of the merged ones, bytes. */
   readonly bytesMore: number;
-  /** True if their rows were sorted by row id. */
+  /** True if the rows were sorted by row id. */
   readonly isSorted: boolean;
 }
 

@@ -28,7 +28,7 @@ export async function sortSegments(
 ): Promise<SortedSegments> {
   const rowsPerSpan = rowsPerSegment(sources.map(({ segment }) => segment));
   const spans = await pool.run('spans', () => ({ sources, rowsPerSpan, dropsDeleted }), signal);
-  const merged: Segment[] = [];
+  const mergedSegments: Segment[] = [];
   const origins: string[] = [];
   for (const [i, span] of spans.entries()) {
     const order = (attempt: number) => ({
@@ -38,15 +38,15 @@ export async function sortSegments(
       file: join(scratch, `${i}-${attempt}.parquet`),
     });
     const sorted = await pool.run('sort', order, signal);
-    merged.push(sorted.segment);
+    mergedSegments.push(sorted.segment);
     origins.push(sorted.origins);
   }
-  const files = merged.map(({ path }) => join(scratch, path));
+  const files = mergedSegments.map(({ path }) => join(scratch, path));
   const problem = dropsDeleted
-    ? lostRecords(sources, merged)
+    ? lostRecords(sources, mergedSegments)
     : differenceOfCounts(await countsOf(sources.map(({ file }) => file)), await countsOf(files));
   if (problem !== undefined) throw new AppError('damaged', `sorted segments have ${problem}`);
-  return { merged, origins };
+  return { merged: mergedSegments, origins };
 }
 
 function lostRecords(

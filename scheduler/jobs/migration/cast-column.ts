@@ -212,7 +212,7 @@ function textAt({ values, valueOffsets }: Data, i: number): string {
   return decoder.decode((values as Uint8Array).subarray(offsets[i]!, offsets[i + 1]!));
 }
 
-/** A date as answers show it. */
+/** A date in the format of answers. */
 function dateAt({ values }: Data, i: number): string {
   return dateText(Number((values as BigInt64Array)[i]!)).slice(1, -1);
 }

@@ -4,11 +4,11 @@ import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
 
-/** A segment of the source, and those of its rows that a chunk has: all of them, or their numbers, ascending. */
+/** A segment of the source and the rows of it in a chunk: all, or ascending numbers. */
 export interface ChunkSegment {
-  /** Its number in the snapshot, or among the files that `gatherOrdered` has made. */
+  /** The number of the segment in the snapshot, or among the files that `gatherOrdered` has made. */
   readonly number: number;
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
   readonly segment: Segment;
   readonly rows: Int32Array | 'all';
@@ -21,7 +21,7 @@ export interface ChunkRows {
   readonly order?: Int32Array;
 }
 
-/** Limits of a chunk, which a pool thread holds decoded in memory: one row group, and these. */
+/** The limit of a chunk, which a pool thread holds decoded in memory besides one row group. */
 const maxBytes = 16 << 20;
 const maxValues = 4_000_000;
 /** Chunks of wide records have no fewer. */
@@ -48,12 +48,12 @@ export async function* chunkRows(
     segment: snapshot.segments[number]!,
   });
   const recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
-  const most = Math.max(
+  const maxRows = Math.max(
     minRows,
     Math.min(rowGroupRows, Math.floor(maxBytes / recordBytes), Math.floor(maxValues / leaves)),
   );
-  const ordered = new OrderedRows(most, at);
-  let whole: ChunkSegment[] = [];
+  const rowOrder = new OrderedRows(maxRows, at);
+  let wholeSegments: ChunkSegment[] = [];
   /** The batches of the segment that is being filled. They are joined when it is full. */
   let parts: ChunkSegment['rows'][] = [];
   let rows = 0;
@@ -61,37 +61,37 @@ export async function* chunkRows(
   for await (const batch of batches) {
     if ('refs' in batch) {
       for (const [segment, row] of batch.refs) {
-        const full = ordered.add(segment, row);
-        if (full) yield full;
+        const fullSegment = rowOrder.add(segment, row);
+        if (fullSegment) yield fullSegment;
       }
       continue;
     }
     const { segment: number } = batch;
     const found = batch.rows instanceof Uint8Array ? bitmapRows(batch.rows) : batch.rows;
-    const own = { ...at(number), rows: found };
-    const count = lengthOf(own);
+    const ownRows = { ...at(number), rows: found };
+    const count = lengthOf(ownRows);
     if (count === 0) continue;
     if (number !== last) {
-      joinLast(whole, parts);
+      joinLast(wholeSegments, parts);
       parts = [];
-      if (rows > 0 && rows + count > most) {
-        yield { segments: whole };
-        whole = [];
+      if (rows > 0 && rows + count > maxRows) {
+        yield { segments: wholeSegments };
+        wholeSegments = [];
         rows = 0;
       }
-      whole.push(own);
+      wholeSegments.push(ownRows);
     }
     parts.push(found);
     rows += count;
     last = number;
   }
-  joinLast(whole, parts);
-  if (whole.length > 0) yield { segments: whole };
-  const rest = ordered.cut();
-  if (rest) yield rest;
+  joinLast(wholeSegments, parts);
+  if (wholeSegments.length > 0) yield { segments: wholeSegments };
+  const lastRows = rowOrder.cut();
+  if (lastRows) yield lastRows;
 }
 
-/** The rows of a chunk whose order is not that of the segments. */
+/** The rows of a chunk in an order that differs from that of the segments. */
 class OrderedRows {
   readonly #most: number;
   readonly #at: (segment: number) => Omit<ChunkSegment, 'rows'>;

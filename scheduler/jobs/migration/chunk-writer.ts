@@ -24,7 +24,7 @@ import type { MigrationParams } from './migration-types.js';
 /** Numbers of records; what was read and made is always the sum of the others. */
 export interface MigratedCounts {
   readonly read: number;
-  /** How many more records expressions have made of those that were read. */
+  /** The number of records that expressions made beyond those that were read. */
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
@@ -61,9 +61,9 @@ export class ChunkWriter {
   get chunks(): readonly MigratedChunk[] {
     const { raiseOnErrors } = this.#params.validation;
     const gap = this.#results.findIndex((chunk) => chunk === undefined);
-    const known = gap === -1 ? this.#results : this.#results.slice(0, gap);
-    const last = raiseOnErrors ? known.findIndex(({ findings }) => findings.errors > 0) : -1;
-    return last === -1 ? known : known.slice(0, last + 1);
+    const knownResults = gap === -1 ? this.#results : this.#results.slice(0, gap);
+    const last = raiseOnErrors ? knownResults.findIndex(({ findings }) => findings.errors > 0) : -1;
+    return last === -1 ? knownResults : knownResults.slice(0, last + 1);
   }
 
   segments(): readonly Segment[] {
@@ -97,8 +97,8 @@ export class ChunkWriter {
   /** Writes the rows that the query finds. */
   async writeAll(batches: AsyncIterable<RowBatch>): Promise<void> {
     const { snapshot, columns, expressions } = this.#params;
-    const held = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
-    const leaves = 2 + fieldsOfColumns(held).length;
+    const heldColumns = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
+    const leaves = 2 + fieldsOfColumns(heldColumns).length;
     const found = chunkRows(batches, snapshot, leaves);
     const isWhole = await this.#each(this.#gathered(found), async (rows, index) => {
       this.firstRows ??= rows;
@@ -118,8 +118,8 @@ export class ChunkWriter {
     const { snapshot, columns, expressions, sourceRows } = this.#params;
     if (sourceRows !== null || this.#readsNothing) return chunks;
     const read = [columns.map(({ from }) => from), expressions?.inputs ?? []];
-    const kept = presentColumns(snapshot.columns, read);
-    return gatherOrdered(chunks, { snapshot, columns: kept, context: this.#context });
+    const keptColumns = presentColumns(snapshot.columns, read);
+    return gatherOrdered(chunks, { snapshot, columns: keptColumns, context: this.#context });
   }
 
   /** Writes these rows, for the report of a dry run. */
@@ -144,24 +144,26 @@ export class ChunkWriter {
     if (!this.#mayChange) return;
     // The ids of the records keep their column.
     const planned = [...columns.map(({ to }) => to), ...(expressions?.columns ?? [])];
-    const given = planned.flatMap(({ physical }) => (physical === givenId.physical ? [givenId] : [])); // prettier-ignore
-    const seen = this.#results.map((chunk) => chunk.columns);
-    const final = unifyColumns([...given, ...stored], seen).columns;
-    const outdated = this.#results.flatMap((chunk, index) =>
+    const givenColumns = planned.flatMap(({ physical }) => (physical === givenId.physical ? [givenId] : [])); // prettier-ignore
+    const seenColumns = this.#results.map((chunk) => chunk.columns);
+    const final = unifyColumns([...givenColumns, ...stored], seenColumns).columns;
+    const outdatedChunks = this.#results.flatMap((chunk, index) =>
       chunk.stored > 0 && needsRewrite(chunk.columns, final) ? [index] : [],
     );
-    const changed = this.#finalPlan(final);
-    await this.#each(outdated, (index) => this.#write(this.#rows[index]!, index, 'b', changed));
+    const changedPlan = this.#finalPlan(final);
+    await this.#each(outdatedChunks, (index) =>
+      this.#write(this.#rows[index]!, index, 'b', changedPlan),
+    );
   }
 
   /** The plan with the types that are unified over all chunks. */
   #finalPlan(final: Columns): ChunkPlan {
     const { columns, expressions } = this.#params;
-    const known = expressions && {
+    const knownExpressions = expressions && {
       ...expressions,
       columns: final.filter(({ name }) => isComputed(expressions, name)),
     };
-    return { columns: withFinalTypes(columns, final), expressions: known };
+    return { columns: withFinalTypes(columns, final), expressions: knownExpressions };
   }
 
   async #write(
@@ -180,7 +182,7 @@ export class ChunkWriter {
       this.#errors += chunk.rejected;
     } else {
       // The first pass has the warnings, the second the errors.
-      const findings = first.findings.errors > 0 ? first.findings : merged(first, chunk);
+      const findings = first.findings.errors > 0 ? first.findings : mergedFindings(first, chunk);
       this.#results[index] = { ...chunk, findings };
     }
   }
@@ -197,7 +199,7 @@ export class ChunkWriter {
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
       'migrate',
-      // Each attempt writes a file of its own, because a dead thread may have left an incomplete one.
+      // Each attempt writes a new file, because a dead thread may have left an incomplete one.
       (attempt) => ({
         rows,
         columns,
@@ -218,11 +220,11 @@ export class ChunkWriter {
     if (pass !== 's') this.#rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
-    const written = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
-    if (chunk.read + chunk.made !== chunk.stored + chunk.rejected || chunk.stored !== written) {
+    const writtenRows = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
+    if (chunk.read + chunk.made !== chunk.stored + chunk.rejected || chunk.stored !== writtenRows) {
       throw new AppError(
         'internal',
-        `chunk ${index}: ${chunk.read} records read and ${chunk.made} made, but ${written} stored and ${chunk.rejected} rejected`,
+        `chunk ${index}: ${chunk.read} records read and ${chunk.made} made, but ${writtenRows} stored and ${chunk.rejected} rejected`,
       );
     }
     return chunk;
@@ -273,14 +275,14 @@ export class ChunkWriter {
   }
 }
 
-/** What a chunk writes. */
+/** The columns and expressions with which a chunk is written. */
 type ChunkPlan = Pick<MigrationParams, 'columns' | 'expressions'>;
 
 function isComputed({ fields }: MigrationExpressions, name: string): boolean {
   return makesRecords(fields) || name === errorsField || computedNames(fields).has(name);
 }
 
-function merged(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {
+function mergedFindings(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {
   const { findings } = second;
   if (findings.errors === 0) return first.findings;
   const counts = { ...first.findings.counts };

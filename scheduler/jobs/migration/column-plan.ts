@@ -2,13 +2,13 @@ import { mayWiden, type Column, type Columns } from '../../../engine/core/types.
 import { overlaidColumns } from '../../../engine/ingest/overlaid-columns.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 
-/** What becomes of a column of the source. */
+/** How a column of the source is migrated. */
 export interface MigratedColumn {
   /** The column with the type as which it is read. */
   readonly from: Column;
   /** The column of the target. */
   readonly to: Column;
-  /** Its values are cast one by one; otherwise they are stored as they are read. */
+  /** Whether its values are cast one by one; otherwise they are stored unchanged. */
   readonly isCast: boolean;
 }
 
@@ -24,10 +24,10 @@ export function migratedColumns(
   known: Columns,
   stored: Columns,
 ): readonly MigratedColumn[] {
-  const wanted = overlaidColumns(source, known);
-  const { columns } = unifyColumns(stored, [wanted]);
+  const wantedColumns = overlaidColumns(source, known);
+  const { columns } = unifyColumns(stored, [wantedColumns]);
   return source.map((from, i) => {
-    const to = named(wanted[i]!, columns);
+    const to = namedColumn(wantedColumns[i]!, columns);
     const read = readAs(from, to);
     return { from: read ?? from, to, isCast: read === undefined };
   });
@@ -45,14 +45,16 @@ export function withFinalTypes(
 }
 
 /** A column with the physical names that it, and its members, have in the target. */
-function named(column: Column, columns: Columns): Column {
+function namedColumn(column: Column, columns: Columns): Column {
   const found = columns.find(({ name }) => name === column.name);
   if (found === undefined) return column;
   const { children } = column;
   return {
     ...column,
     physical: found.physical,
-    ...(children && { children: children.map((child) => named(child, found.children ?? [])) }),
+    ...(children && {
+      children: children.map((child) => namedColumn(child, found.children ?? [])),
+    }),
   };
 }
 
@@ -62,8 +64,8 @@ function readAs(from: Column, to: Column): Column | undefined {
   if (from.type === 'object' && to.type === 'object') {
     const children: Column[] = [];
     for (const child of from.children ?? []) {
-      const other = to.children?.find(({ name }) => name === child.name);
-      const read = other && readAs(child, other);
+      const targetMember = to.children?.find(({ name }) => name === child.name);
+      const read = targetMember && readAs(child, targetMember);
       if (read === undefined) return undefined;
       children.push(read);
     }

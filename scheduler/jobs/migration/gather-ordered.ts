@@ -6,7 +6,7 @@ import type { RunContext } from '../job.js';
 import type { ChunkRows, ChunkSegment } from './chunk-rows.js';
 import { OrderFile } from './order-file.js';
 
-/** Chunks in an order of their own that are made from the segments of the source: of each chunk, all of these are read. */
+/** The most ordered chunks that are made directly from the segments of the source, each of which is read for every chunk. */
 const directChunks = 4;
 
 /** The number of partitions into which rows are divided: many, for few rounds, but each file of a partition has some thousands of rows. */
@@ -15,13 +15,13 @@ const fanOut = 32;
 /** Divisions that are prepared together: their orders, of eight bytes for each row, are in memory. */
 const divisionsAtOnce = 16;
 
-/** What the gathering of chunks needs. */
+/** The options for gathering chunks. */
 export interface GatherOptions {
   readonly snapshot: Snapshot;
   /** The columns of the source that are read, the reserved ones aside. */
   readonly columns: Columns;
   readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
-  /** As the constants above; tests have smaller ones. */
+  /** Overrides the constant above, for tests. */
   readonly directChunks?: number;
   readonly fanOut?: number;
 }
@@ -39,7 +39,7 @@ export async function* gatherOrdered(
   options: GatherOptions,
 ): AsyncGenerator<ChunkRows> {
   const { snapshot, context } = options;
-  const held: ChunkRows[] = [];
+  const heldChunks: ChunkRows[] = [];
   let file: OrderFile | undefined;
   try {
     for await (const chunk of chunks) {
@@ -47,12 +47,13 @@ export async function* gatherOrdered(
         yield chunk;
         continue;
       }
-      held.push(chunk);
-      if (file === undefined && held.length <= (options.directChunks ?? directChunks)) continue;
+      heldChunks.push(chunk);
+      if (file === undefined && heldChunks.length <= (options.directChunks ?? directChunks))
+        continue;
       file ??= await OrderFile.create(join(context.scratch, 'order'), snapshot.segments.length);
-      for (const one of held.splice(0)) await file.add(one);
+      for (const one of heldChunks.splice(0)) await file.add(one);
     }
-    if (file === undefined) yield* held;
+    if (file === undefined) yield* heldChunks;
     else {
       await file.finish();
       yield* new Distribution(file, options).chunks();
@@ -62,14 +63,14 @@ export async function* gatherOrdered(
   }
 }
 
-/** Some chunks, or some segments: from `first` to before `end`. */
+/** A range of chunks or segments, from `first` to before `end`. */
 interface Interval {
   readonly first: number;
   readonly end: number;
 }
 
 /** An intermediate segment of the scratch folder: the rows that a range of chunks has in a range of the segments of the source, chunk by chunk, and segment by segment within. */
-interface Piece {
+interface GatheredPiece {
   readonly file: string;
   readonly segment: Segment;
   readonly sources: Interval;
@@ -108,7 +109,7 @@ class Distribution {
 
   /** The chunks of partitions of `span` chunks each, one partition after the other. */
   async *#below(
-    partitions: readonly (readonly Piece[])[],
+    partitions: readonly (readonly GatheredPiece[])[],
     { first, end }: Interval,
     span: number,
   ): AsyncGenerator<ChunkRows> {
@@ -124,18 +125,21 @@ class Distribution {
   }
 
   /** The first round: divides the rows of the segments of the source. */
-  async #divideSource(chunks: Interval, span: number): Promise<readonly (readonly Piece[])[]> {
+  async #divideSource(
+    chunks: Interval,
+    span: number,
+  ): Promise<readonly (readonly GatheredPiece[])[]> {
     const { snapshot } = this.#options;
     const files = segmentFiles(snapshot);
     const counts = snapshot.segments.map((_, segment) => this.#file.total(segment));
-    const partitions: Piece[][] = [];
-    for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
-      const within = { first: block[0]!.first, end: block.at(-1)!.end };
-      const orders = block.map(({ first, end }) => new Int32Array(2 * sum(counts.slice(first, end)))); // prettier-ignore
+    const partitions: GatheredPiece[][] = [];
+    for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
+      const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
+      const orders = block.map(({ first, end }) => new Int32Array(2 * sumOf(counts.slice(first, end)))); // prettier-ignore
       const lengths = block.map(() => 0);
       const ends = block.map((): number[] => []);
       for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
-        const rows = await this.#file.rowsOf(chunk, within.first, within.end);
+        const rows = await this.#file.rowsOf(chunk, blockRange.first, blockRange.end);
         let at = 0;
         for (const [i, { first, end }] of block.entries()) {
           const order = orders[i]!;
@@ -163,29 +167,29 @@ class Distribution {
 
   /** A later round: divides the rows of the pieces of a partition, which are not needed afterwards. */
   async #dividePieces(
-    pieces: readonly Piece[],
+    pieces: readonly GatheredPiece[],
     chunks: Interval,
     span: number,
-  ): Promise<readonly (readonly Piece[])[]> {
-    const partitions: Piece[][] = [];
+  ): Promise<readonly (readonly GatheredPiece[])[]> {
+    const partitions: GatheredPiece[][] = [];
     const counts = pieces.map(({ segment }) => segment.rows);
-    for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
+    for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
       const divisions = block.map(({ first, end }): Division => {
-        const own = pieces.slice(first, end);
-        const order = new Int32Array(2 * sum(counts.slice(first, end)));
-        const next = own.map(() => 0);
+        const ownPieces = pieces.slice(first, end);
+        const order = new Int32Array(2 * sumOf(counts.slice(first, end)));
+        const next = ownPieces.map(() => 0);
         const ends: number[] = [];
         let length = 0;
         for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
-          for (const [i, { sources }] of own.entries())
+          for (const [i, { sources }] of ownPieces.entries())
             for (let left = this.#file.count(chunk, sources.first, sources.end); left > 0; left--) {
               order[length++] = i;
               order[length++] = next[i]!++;
             }
           if (isLastOf(chunk, chunks, span)) ends.push(length / 2);
         }
-        const sources = { first: own[0]!.sources.first, end: own.at(-1)!.sources.end };
-        return { sources, segments: own.map(asSegment), order, ends };
+        const sources = { first: ownPieces[0]!.sources.first, end: ownPieces.at(-1)!.sources.end };
+        return { sources, segments: ownPieces.map(asSegment), order, ends };
       });
       await this.#divide(divisions, partitions);
     }
@@ -194,12 +198,12 @@ class Distribution {
   }
 
   /** Writes the pieces of some divisions, at the same time, behind those that the partitions have. */
-  async #divide(divisions: readonly Division[], partitions: Piece[][]): Promise<void> {
+  async #divide(divisions: readonly Division[], partitions: GatheredPiece[][]): Promise<void> {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;
-    const running = divisions.map(({ segments, order, ends }) => {
+    const runningDivisions = divisions.map(({ segments, order, ends }) => {
       const names = ends.map(() => `piece-${this.#files++}`);
-      // Each attempt writes files of its own, because a dead thread may have left incomplete ones.
+      // Each attempt writes new files, because a dead thread may have left incomplete ones.
       const fileOf = (name: string, attempt: number): string =>
         join(scratch, `${name}-${attempt}.parquet`);
       return pool.run(
@@ -213,8 +217,8 @@ class Distribution {
         signal,
       );
     });
-    const settled = await Promise.allSettled(running);
-    for (const [i, outcome] of settled.entries()) {
+    const outcomes = await Promise.allSettled(runningDivisions);
+    for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason;
       const { sources } = divisions[i]!;
       for (const [partition, segment] of outcome.value.entries()) {
@@ -224,8 +228,8 @@ class Distribution {
     }
   }
 
-  /** A chunk, whose rows are all those of some pieces. */
-  async #chunk(chunk: number, pieces: readonly Piece[]): Promise<ChunkRows> {
+  /** Makes a chunk from all rows of some pieces. */
+  async #chunk(chunk: number, pieces: readonly GatheredPiece[]): Promise<ChunkRows> {
     const pieceOf: number[] = [];
     const next: number[] = [];
     for (const [i, { sources }] of pieces.entries())
@@ -243,7 +247,7 @@ class Distribution {
   }
 }
 
-function asSegment({ file, segment }: Piece, number: number): ChunkSegment {
+function asSegment({ file, segment }: GatheredPiece, number: number): ChunkSegment {
   return { number, file, segment, rows: 'all' };
 }
 
@@ -252,8 +256,8 @@ function isLastOf(chunk: number, { first, end }: Interval, span: number): boolea
   return chunk + 1 === end || (chunk + 1 - first) % span === 0;
 }
 
-/** Divides things with these numbers of rows into ranges of at most `most` rows, or of one thing; those without rows are in none. */
-function groups(counts: readonly number[], most: number): readonly Interval[] {
+/** Divides items with these numbers of rows into ranges of at most `most` rows, or of one item; items without rows are left out. */
+function divideEvenly(counts: readonly number[], most: number): readonly Interval[] {
   const found: Interval[] = [];
   let rows = 0;
   for (const [i, count] of counts.entries()) {
@@ -267,11 +271,11 @@ function groups(counts: readonly number[], most: number): readonly Interval[] {
   return found;
 }
 
-function blocks<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+function blocksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-function sum(counts: readonly number[]): number {
+function sumOf(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }

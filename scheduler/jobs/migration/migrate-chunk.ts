@@ -26,16 +26,16 @@ import { withSourceRows } from './source-rows.js';
 /** A chunk of a migration, for a pool thread: plain data. */
 export interface MigrationChunk extends RejectionOrder {
   readonly rows: ChunkRows;
-  /** Null if no field is computed. */
+  /** The expressions; null if no field is computed. */
   readonly expressions: MigrationExpressions | null;
   /** The channel through which expressions call the host; there if fields are computed. */
   readonly calls?: HostCalls;
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
-  /** As in `MigrationParams`. */
+  /** The column of source rows, as in `MigrationParams`. */
   readonly sourceRows: Column | null;
-  /** No segment is written. */
+  /** Whether no segment is written. */
   readonly isDryRun: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface MigratedChunk {
   /** The columns that the chunk has, with the marks of `Column.seen`. */
   readonly columns: Columns;
   readonly read: number;
-  /** How many more records expressions have made of those that were read. */
+  /** The number of records that expressions made beyond those that were read. */
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
@@ -72,39 +72,40 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   forgetOtherCalls(job.calls?.scope);
   const report = new FindingCollector(job.validation, job.isFinal);
   const { rows, validation } = job;
-  const first = await convert(job, rows, report);
+  const first = await convertRecords(job, rows, report);
   const read = countRows(rows);
-  const rejected = first.failed.reduce((sum, flag) => sum + flag, 0);
+  const rejectedCount = first.failed.reduce((sum, flag) => sum + flag, 0);
   // A warning that strict validation makes an error counts as one of its record.
   const parts = [report.result(), ...(first.findings ? [first.findings] : [])];
   const findings = {
     ...mergeFindings(parts.map((one) => ({ findings: one, linesBefore: 0 }))),
-    records: rejected,
+    records: rejectedCount,
   };
-  const made = first.batch.rows - read;
-  const stored = first.batch.rows - rejected;
-  const rejectedPart = rejected === 0 ? null : await writeRejectedRows(rows, first.failed, job);
+  const addedRecords = first.batch.rows - read;
+  const stored = first.batch.rows - rejectedCount;
+  const rejectedPart =
+    rejectedCount === 0 ? null : await writeRejectedRows(rows, first.failed, job);
   const counts = {
     columns: first.batch.seen,
     read,
-    made,
+    made: addedRecords,
     stored,
-    rejected,
+    rejected: rejectedCount,
     rejectedPart,
     findings,
   };
   const mayReject = (validation.maxRejected ?? 0) > 0;
-  const isStored = stored > 0 && !job.isDryRun && (rejected === 0 || mayReject);
-  if (!isStored || rejected === 0) {
-    const segment = isStored ? await write(first.batch, rows, job) : null;
+  const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || mayReject);
+  if (!isStored || rejectedCount === 0) {
+    const segment = isStored ? await writeRecords(first.batch, rows, job) : null;
     first.release();
     return { ...counts, segment };
   }
   first.release();
-  const kept = withoutRecords(rows, first.failed);
-  // What it reports has been reported.
-  const second = await convert(job, kept, new FindingCollector(validation, true));
-  const segment = await write(second.batch, kept, job);
+  const keptRows = withoutRecords(rows, first.failed);
+  // Its findings are discarded, because they have been reported before.
+  const second = await convertRecords(job, keptRows, new FindingCollector(validation, true));
+  const segment = await writeRecords(second.batch, keptRows, job);
   second.release();
   return { ...counts, columns: second.batch.seen, segment };
 }
@@ -112,14 +113,14 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
 /** Records with the columns of the target. */
 interface Converted {
   readonly batch: Batch;
-  /** One byte for each record: 1 if it has an error. */
+  /** A byte for each record: 1 if it has an error. */
   readonly failed: Uint8Array;
   /** Warnings of expressions; absent without any. */
   readonly findings?: Findings;
   release(): void;
 }
 
-async function convert(
+async function convertRecords(
   job: MigrationChunk,
   rows: ChunkRows,
   report: FindingCollector,
@@ -130,50 +131,50 @@ async function convert(
     const { batch, findings, release } = await computedFields(job, expressions, rows);
     return { batch, failed: new Uint8Array(0), findings, release };
   }
-  const computed = expressions && (await computedFields(job, expressions, rows));
+  const computedBatch = expressions && (await computedFields(job, expressions, rows));
   // Errors of this migration are made with those that the source has.
-  const columns = computed?.storesErrors
+  const columns = computedBatch?.storesErrors
     ? selected.filter(({ to }) => to.name !== errorsField)
     : selected;
-  const present = columnsIn(
+  const columnsPresent = columnsIn(
     rows,
     columns.map(({ from }) => from),
   );
-  const read = await readRows(rows, present);
+  const read = await readRows(rows, columnsPresent);
   const context = new RecordContext(report);
   const failed = new Uint8Array(count);
   const casts: ValueColumn[] = [];
-  const seen: Column[] = [];
+  const seenColumns: Column[] = [];
   const data: Data[] = [];
-  for (const [i, from] of present.entries()) {
+  for (const [i, from] of columnsPresent.entries()) {
     const { to, isCast } = columns.find((one) => one.from.physical === from.physical)!;
     if (isCast) {
       const cast = castColumn(read[i]!, from, to, context, failed);
       casts.push(cast);
       const column = cast.column();
-      seen.push(column);
+      seenColumns.push(column);
       if (column.seen === undefined) data.push(cast.finish(count));
     } else {
-      const column = narrowed(to, from);
-      seen.push(column);
-      data.push(renamed(read[i]!, column));
+      const column = narrowColumn(to, from);
+      seenColumns.push(column);
+      data.push(renameData(read[i]!, column));
     }
   }
-  if (computed !== null) {
+  if (computedBatch !== null) {
     const names = new Set(computedNames(expressions!.fields));
-    if (computed.storesErrors) names.add(errorsField);
-    for (const [i, { name }] of computed.batch.columns.entries())
-      if (names.has(name)) data.push(computed.batch.data.data.children[i]!);
-    seen.push(...computed.batch.seen.filter(({ name }) => names.has(name)));
+    if (computedBatch.storesErrors) names.add(errorsField);
+    for (const [i, { name }] of computedBatch.batch.columns.entries())
+      if (names.has(name)) data.push(computedBatch.batch.data.data.children[i]!);
+    seenColumns.push(...computedBatch.batch.seen.filter(({ name }) => names.has(name)));
   }
-  const batch = { ...makeBatch(storedColumns(seen), count, data), seen };
+  const batch = { ...makeBatch(storedColumns(seenColumns), count, data), seen: seenColumns };
   return {
     batch,
     failed,
-    ...(computed && { findings: computed.findings }),
+    ...(computedBatch && { findings: computedBatch.findings }),
     release() {
       for (const cast of casts) cast.release();
-      computed?.release();
+      computedBatch?.release();
     },
   };
 }
@@ -184,10 +185,10 @@ async function computedFields(
   { fields, inputs, columns, dropped }: MigrationExpressions,
   rows: ChunkRows,
 ): Promise<ComputedBatch> {
-  const present = columnsIn(rows, inputs);
+  const columnsPresent = columnsIn(rows, inputs);
   const compute = makesRecords(fields) ? reshapeRecords : computeFields;
   return compute({
-    batch: makeBatch(present, countRows(rows), await readRows(rows, present)),
+    batch: makeBatch(columnsPresent, countRows(rows), await readRows(rows, columnsPresent)),
     expressions: fields,
     columns,
     inputs,
@@ -199,22 +200,22 @@ async function computedFields(
   });
 }
 
-async function write(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
+async function writeRecords(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
   const { commitId, index, file, sourceRows } = job;
   if (sourceRows !== null)
     return writeUnflushed(await withSourceRows(batch, rows, sourceRows), file);
-  const whole = withRecordIds(batch, commitId, index);
-  const segment = await writeUnflushed(whole, file);
-  whole.release();
+  const wholeBatch = withRecordIds(batch, commitId, index);
+  const segment = await writeUnflushed(wholeBatch, file);
+  wholeBatch.release();
   const firstId = firstRecordId(commitId, index);
   return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
 }
 
 /** The column of the target with the members that are read, in their order. */
-function narrowed(to: Column, from: Column): Column {
+function narrowColumn(to: Column, from: Column): Column {
   if (from.children === undefined) return to;
   const children = from.children.map((child) =>
-    narrowed(
+    narrowColumn(
       to.children!.find(({ name }) => name === child.name)!,
       child,
     ),
@@ -223,17 +224,17 @@ function narrowed(to: Column, from: Column): Column {
 }
 
 /** The values under the physical names of the members of `column`. */
-function renamed(data: Data, column: Column): Data {
+function renameData(data: Data, column: Column): Data {
   if (column.children === undefined) return data;
   const { length, nullCount, nullBitmap } = data;
   if (!column.isList) {
-    const children = column.children.map((child, i) => renamed(data.children[i]!, child));
+    const children = column.children.map((child, i) => renameData(data.children[i]!, child));
     const fields = children.map(
       (child, i) => new Field(column.children![i]!.physical, child.type, true),
     );
     return makeData({ type: new Struct(fields), length, nullCount, nullBitmap, children });
   }
-  const child = renamed(data.children[0]!, { ...column, isList: false });
+  const child = renameData(data.children[0]!, { ...column, isList: false });
   const type = new List(new Field('element', child.type, true));
   const valueOffsets = data.valueOffsets as Int32Array;
   return makeData({ type, length, nullCount, nullBitmap, valueOffsets, child });

@@ -17,7 +17,7 @@ import type { MigratedCounts } from './chunk-writer.js';
 import type { MigratedChunk } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
-/** What a migration whose records have been read would commit. */
+/** The commit that a migration would make, after its records have been read. */
 export interface MigrationOutcome {
   /** All columns of the target after the migration. */
   readonly columns: Columns;
@@ -36,9 +36,9 @@ export function migrationOutcome(
 ): MigrationOutcome {
   const { sourceName, known, stored, validation, dryRun } = params;
   const planned = params.columns.map(({ to }) => to);
-  const seen = [planned, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
+  const seenColumns = [planned, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
   const isDelete = params.change?.mode === 'delete';
-  const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seen);
+  const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seenColumns);
   let before = 0;
   const parts = chunks.map(({ findings, read }) => {
     const linesBefore = before;
@@ -50,8 +50,8 @@ export function migrationOutcome(
     { findings: added, file: null },
     { findings: mergeFindings(parts), file: sourceName },
   ]);
-  const most = mostRejected(validation);
-  const isRefused = counts.rejected > most;
+  const maxRejected = mostRejected(validation);
+  const isRefused = counts.rejected > maxRejected;
   const failure = isRefused || added.errors > 0 ? errorMessage(sourceName, findings) : null;
   const { read, made, stored: written, rejected } = counts;
   const metadata = {
@@ -74,12 +74,12 @@ export function migrationOutcome(
   };
   if (failure !== null) {
     const message =
-      most > 0 && isRefused
-        ? `${failure}; ${rejected} records are rejected, validation_params.max_rejected is ${most}`
+      maxRejected > 0 && isRefused
+        ? `${failure}; ${rejected} records are rejected, validation_params.max_rejected is ${maxRejected}`
         : failure;
     throw new TaskFailure(new AppError('input', message), metadata);
   }
-  return { columns, seen: pathsOf(seen.flat()), records: read, metadata };
+  return { columns, seen: pathsOf(seenColumns.flat()), records: read, metadata };
 }
 
 function withoutGivenId(columns: Columns): Columns {

@@ -23,14 +23,14 @@ export interface MigrationParams {
   readonly stored: Columns;
   /** Stored columns and columns of declared fields of the target, whose types the migration must keep. */
   readonly known: Columns;
-  /** What the catalogue declares about fields of the target without data. */
+  /** The catalogue's declarations of target fields without data. */
   readonly declared: readonly Declaration[];
   /** Descriptions of new fields; later ones take precedence. */
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];
   readonly genomeBuild: GenomeBuild | null;
   readonly validation: ValidationParams;
-  /** How the records change others of the target; null if they are added. */
+  /** How the records change records of the target; null if they are added. */
   readonly change: RecordChange | null;
   /** The target is the version that the query reads, and the rows that it finds are deleted. */
   readonly deletesRows: boolean;
@@ -48,7 +48,7 @@ export interface MigrationResult {
   readonly segments: readonly Segment[];
   /** All columns of the target after the migration. */
   readonly columns: Columns;
-  /** As in `MigrationParams`. */
+  /** The declarations, as in `MigrationParams`. */
   readonly declared: readonly Declaration[];
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];

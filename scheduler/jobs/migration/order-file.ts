@@ -8,7 +8,7 @@ interface StoredChunk {
   /** The position in the file. */
   readonly at: number;
   readonly rows: number;
-  /** For each segment, how many rows of the chunk are in segments before it; at last, how many there are. */
+  /** For each segment, the number of the chunk's rows in the segments before it; at the end, their total. */
   readonly before: Int32Array;
 }
 
@@ -55,7 +55,7 @@ export class OrderFile {
     await this.#writer!.write(bytesOf(sorted));
   }
 
-  /** To be called after the last chunk, before anything is read. */
+  /** Called after the last chunk, before anything is read. */
   async finish(): Promise<void> {
     await this.#writer!.closeUnflushed();
     this.#writer = undefined;
@@ -67,13 +67,13 @@ export class OrderFile {
     await this.#reader?.close();
   }
 
-  /** How many rows a chunk has in the segments from `first` to before `end`. */
+  /** The number of a chunk's rows in the segments from `first` to before `end`. */
   count(chunk: number, first: number, end: number): number {
     const { before } = this.#chunks[chunk]!;
     return before[end]! - before[first]!;
   }
 
-  /** How many rows all chunks have in a segment. */
+  /** The number of rows that all chunks have in a segment. */
   total(segment: number): number {
     return this.#chunks.reduce((sum, _, chunk) => sum + this.count(chunk, segment, segment + 1), 0);
   }
@@ -83,16 +83,16 @@ export class OrderFile {
     return this.#read(this.#chunks[chunk]!.at, this.#chunks[chunk]!.rows);
   }
 
-  /** The rows that a chunk has in the segments from `first` to before `end`: segment by segment, those of each in order. */
+  /** The rows of a chunk in the segments from `first` to before `end`, in the order of segments and of the chunk. */
   rowsOf(chunk: number, first: number, end: number): Promise<Int32Array> {
     const { at, rows, before } = this.#chunks[chunk]!;
     return this.#read(at + 4 * (rows + before[first]!), this.count(chunk, first, end));
   }
 
   async #read(at: number, count: number): Promise<Int32Array> {
-    const into = new Int32Array(count);
-    const bytes = await this.#reader!.readInto(bytesOf(into), at);
-    if (bytes === 4 * count) return into;
+    const target = new Int32Array(count);
+    const bytes = await this.#reader!.readInto(bytesOf(target), at);
+    if (bytes === 4 * count) return target;
     throw new AppError('damaged', `${this.#path} ends early`);
   }
 }

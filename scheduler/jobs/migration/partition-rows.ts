@@ -1,4 +1,4 @@
-import { taken } from '../../../engine/change/interleave.js';
+import { pickRowsOf } from '../../../engine/change/interleave.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { makeBatch } from '../../../engine/ingest/batch.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
@@ -12,39 +12,39 @@ export interface PartitionOrder {
   readonly rows: ChunkRows;
   /** The columns of the dataset that are kept besides the reserved ones. */
   readonly columns: Columns;
-  /** For each partition, the number of rows in it and in those before it. */
+  /** For each partition, the number of rows in it and the partitions before it. */
   readonly ends: readonly number[];
   /** The absolute path of the segment of each partition. */
   readonly files: readonly string[];
 }
 
-/** Reads the rows once and writes those of each partition as an intermediate segment, in their order; null for one without rows. */
+/** Reads the rows once and writes each partition as an intermediate segment, in order; null for a partition without rows. */
 export async function partitionRows({
   rows,
   columns,
   ends,
   files,
 }: PartitionOrder): Promise<readonly (Segment | null)[]> {
-  const present = columnsIn(rows, columns);
-  const whole = [...reservedColumns, ...present];
-  const read = await readRows(rows, whole);
-  const written: (Segment | null)[] = [];
+  const columnsPresent = columnsIn(rows, columns);
+  const wholeColumns = [...reservedColumns, ...columnsPresent];
+  const read = await readRows(rows, wholeColumns);
+  const writtenSegments: (Segment | null)[] = [];
   let begin = 0;
   for (const [partition, end] of ends.entries()) {
     const length = end - begin;
-    const own = Int32Array.from({ length }, (_, i) => begin + i);
+    const ownIndices = Int32Array.from({ length }, (_, i) => begin + i);
     begin = end;
     if (length === 0) {
-      written.push(null);
+      writtenSegments.push(null);
       continue;
     }
     const { data } = makeBatch(
-      whole,
+      wholeColumns,
       length,
-      read.map((column) => taken(column, own)),
+      read.map((column) => pickRowsOf(column, ownIndices)),
     );
-    const input = { columns: present, rows: length, data, isIntermediate: true };
-    written.push(await writeUnflushed(input, files[partition]!));
+    const input = { columns: columnsPresent, rows: length, data, isIntermediate: true };
+    writtenSegments.push(await writeUnflushed(input, files[partition]!));
   }
-  return written;
+  return writtenSegments;
 }

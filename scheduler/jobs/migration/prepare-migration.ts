@@ -49,7 +49,7 @@ export async function prepareMigration(
   const builds = dataset?.genomeBuilds ?? [];
   const shared = {
     commitId: row.commitId,
-    // Who may read the target, and so this name in messages, may not be allowed to read the source.
+    // A user who may read the target, and so this name in messages, may not be allowed to read the source.
     sourceName: `dataset ${row.sourceId}`,
     snapshot: source.snapshot,
     request,
@@ -75,26 +75,27 @@ export async function prepareMigration(
       deletesRows: isSame,
     };
   }
-  const declared = declarationsOf(fields).map(({ name, dataType, isList }) => ({
+  const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
     name,
     dataType,
     isList,
   }));
-  const known = knownColumns(stored, [...declared, ...declaredBy(row.targetFields)]);
+  const targetColumns = knownColumns(stored, [...declaredFields, ...declaredBy(row.targetFields)]);
   const projection = projectionOf(row, source.snapshot, source.fields, request);
   const expressions = migrationExpressions(
     row,
     await originOf(task, catalog),
     source,
     fields,
-    known,
+    targetColumns,
   );
-  const computed = expressions === null ? new Set<string>() : computedNames(expressions.fields);
+  const namesComputed =
+    expressions === null ? new Set<string>() : computedNames(expressions.fields);
   const isReshaped = expressions !== null && makesRecords(expressions.fields);
-  const selected = projection
-    .filter(({ column, isStored }) => isStored && !isReshaped && !computed.has(column.name))
+  const selectedColumns = projection
+    .filter(({ column, isStored }) => isStored && !isReshaped && !namesComputed.has(column.name))
     .map(({ column }) => column);
-  const columns = migratedColumns(selected, known, stored);
+  const columns = migratedColumns(selectedColumns, targetColumns, stored);
   const sourceFields = fieldsFrom(projection, source.fields, fields.length === 0);
   return {
     ...shared,
@@ -106,9 +107,9 @@ export async function prepareMigration(
           columns: change?.idFields === null ? [givenId, ...expressions.columns] : expressions.columns, // prettier-ignore
           dropped: droppedPaths(source.snapshot, projection),
         }
-      : expressions && { ...expressions, inputs: withErrors(expressions.inputs, selected) },
-    known,
-    declared,
+      : expressions && { ...expressions, inputs: withErrors(expressions.inputs, selectedColumns) },
+    known: targetColumns,
+    declared: declaredFields,
     described: [...sourceFields, ...describedBy(row.targetFields)],
     createdFields: createdFields(row, sourceFields, source.fields, fields),
     change,
@@ -116,7 +117,7 @@ export async function prepareMigration(
   };
 }
 
-/** What expressions read, and the errors that the records have, which are kept where none are added. */
+/** The columns that expressions read, and the stored errors, which are kept if none are added. */
 function withErrors(inputs: Columns, selected: Columns): Columns {
   const isRead = inputs.some(({ name }) => name === errorsField);
   return isRead ? inputs : inputs.concat(selected.filter(({ name }) => name === errorsField));
@@ -133,12 +134,17 @@ export function migrationExpressions(
   const columns = [...reservedColumns, ...snapshot.columns];
   const expressions = expressionsOf(row, origin, fields, columns);
   if (expressions === null) return null;
-  const declared = [...expressions.declared, ...sourceFields.map(({ path }) => path[0]!)];
+  const declaredNames = [...expressions.declared, ...sourceFields.map(({ path }) => path[0]!)];
   const read = inputFields(expressions);
   const names = computedNames(expressions);
   const isKnown = ({ name }: Column): boolean => makesRecords(expressions) || names.has(name);
   return {
-    fields: { ...expressions, declared, sourceFilename: null, sourceDataset: String(row.sourceId) },
+    fields: {
+      ...expressions,
+      declared: declaredNames,
+      sourceFilename: null,
+      sourceDataset: String(row.sourceId),
+    },
     inputs: columns.filter(({ name }) => read === 'all' || read.has(name)),
     columns: known.filter(isKnown),
     dropped: [],
@@ -168,12 +174,12 @@ function projectionOf(
   fields: readonly FieldRow[],
   { fields: wanted, excludeFields }: QueryRequest,
 ): readonly Projected[] {
-  const dropped = transientBy(targetFields).flatMap((name) => [[name], name.split('.')]);
-  const reserved = new Set(reservedColumns.map(({ name }) => name));
+  const transientPaths = transientBy(targetFields).flatMap((name) => [[name], name.split('.')]);
+  const reservedNames = new Set(reservedColumns.map(({ name }) => name));
   return project(columns, fields, {
     fields: wanted,
-    excludeFields: [...excludeFields, ...dropped],
-  }).filter(({ column }) => !reserved.has(column.name));
+    excludeFields: [...excludeFields, ...transientPaths],
+  }).filter(({ column }) => !reservedNames.has(column.name));
 }
 
 /** The paths of the stored fields that the query does not select. */
@@ -181,9 +187,9 @@ function droppedPaths(
   { columns }: Snapshot,
   projection: readonly Projected[],
 ): readonly (readonly string[])[] {
-  const selected = fieldsOfColumns(projection.map(({ column }) => column));
-  const kept = new Set(selected.map(({ path }) => JSON.stringify(path)));
-  return fieldsOfColumns(columns).flatMap(({ path }) => (kept.has(JSON.stringify(path)) ? [] : [path])); // prettier-ignore
+  const selectedFields = fieldsOfColumns(projection.map(({ column }) => column));
+  const keptPaths = new Set(selectedFields.map(({ path }) => JSON.stringify(path)));
+  return fieldsOfColumns(columns).flatMap(({ path }) => (keptPaths.has(JSON.stringify(path)) ? [] : [path])); // prettier-ignore
 }
 
 /**
@@ -196,11 +202,11 @@ function fieldsFrom(
   fields: readonly FieldRow[],
   isFirst: boolean,
 ): readonly NewField[] {
-  const selected = new Set(
+  const selectedPaths = new Set(
     fieldsOfColumns(projection.map(({ column }) => column)).map(({ path }) => JSON.stringify(path)),
   );
   return fields
-    .filter(({ path }) => selected.has(JSON.stringify(path)))
+    .filter(({ path }) => selectedPaths.has(JSON.stringify(path)))
     .map(
       ({ name, path, dataType, isList, title, description, entityType, isHidden, urlTemplate, ordering }) => ({ name, path, dataType, isList, title, description, entityType, isHidden, urlTemplate, ...(isFirst && { ordering }) }), // prettier-ignore
     );
@@ -213,10 +219,12 @@ function createdFields(
   rows: readonly FieldRow[],
   fields: readonly FieldRow[],
 ): readonly NewField[] {
-  const known = new Set([...fields.map(({ name }) => name), ...targetFields.map(({ name }) => name)]); // prettier-ignore
-  const declared = new Set(
+  const knownNames = new Set([...fields.map(({ name }) => name), ...targetFields.map(({ name }) => name)]); // prettier-ignore
+  const declaredNames = new Set(
     rows.flatMap(({ name, isDeclared, isValid }) => (isDeclared || !isValid ? [name] : [])),
   );
-  const copied = sourceFields.filter(({ name }) => declared.has(name) && !known.has(name));
-  return [...copied, ...createdBy(targetFields)];
+  const copiedFields = sourceFields.filter(
+    ({ name }) => declaredNames.has(name) && !knownNames.has(name),
+  );
+  return [...copiedFields, ...createdBy(targetFields)];
 }

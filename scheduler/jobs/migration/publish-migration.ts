@@ -11,7 +11,7 @@ import { changeCounts, deletionCounts, type AppliedChange } from '../change/reco
 import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
 import { keepRejected } from '../import/rejected-file.js';
 import { fieldEditsOf } from '../import/target-fields.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import type { MigrationResult } from './migration-types.js';
 import { migrationOf } from './prepare-migration.js';
@@ -21,7 +21,7 @@ export async function publishMigration(
   task: TaskRow,
   result: MigrationResult,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const row = await migrationOf(task, context);
   await keepRejected(task, attempt, data);
@@ -37,17 +37,17 @@ export async function publishMigration(
     const { columns } = unifyColumns(markedColumns(snapshot.columns, fields), [result.columns]);
     // A commit meanwhile has changed the type of a field, or a field was declared.
     if (areOutdated(result.segments, columns) || isRedeclared(result, fields)) return 'run again';
-    const written = result.segments.reduce((sum, { rows }) => sum + rows, 0);
-    const { added, changed } = applied ?? { added: written, changed: 0 };
+    const writtenRows = result.segments.reduce((sum, { rows }) => sum + rows, 0);
+    const { added, changed } = applied ?? { added: writtenRows, changed: 0 };
     const size = result.segments.reduce((sum, { bytes }) => sum + bytes, 0);
     const publication: Publication = {
       ...publicationOf(task, row, result, snapshot, context),
-      recordsModified: written,
+      recordsModified: writtenRows,
       ...(applied && { changes: { added, changed, removed: 0 } }),
       recordsTotal: snapshot.rows + added,
       bytesTotal: snapshot.bytes + size,
       size,
-      genomeBuild: written > 0 ? result.genomeBuild : null,
+      genomeBuild: writtenRows > 0 ? result.genomeBuild : null,
       columns,
       newFields: newFields(columns, fields, result.described),
       createdFields: result.createdFields,
@@ -78,10 +78,10 @@ async function publishDeletions(
   result: MigrationResult,
   applied: AppliedChange,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const deletions = deletionCounts(applied);
   const metadata = { ...metadataOf(result, context), deletions };
-  if (row.isDryRun) return complete(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
+  if (row.isDryRun) return completeDryRun(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
   const publication = (snapshot: Snapshot): Publication => ({
     ...publicationOf(task, row, result, snapshot, context),
     metadata,
@@ -94,7 +94,7 @@ async function publishDryRun(
   row: DatasetMigrationRow,
   result: MigrationResult,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store } = context;
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
@@ -102,17 +102,17 @@ async function publishDryRun(
   const report = dryRunReport(result, columns, fields, result.described, result.createdFields);
   const counts = result.change && changeCounts(result.change);
   const metadata = { ...metadataOf(result, context), dry_run: { ...report, ...counts } };
-  return complete(task, row, result, metadata, context);
+  return completeDryRun(task, row, result, metadata, context);
 }
 
 /** Completes a dry run, whose only result is the task's metadata. */
-async function complete(
+async function completeDryRun(
   task: TaskRow,
   row: DatasetMigrationRow,
   { records }: MigrationResult,
   metadata: JsonObject,
   { catalog, now }: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   await catalog.transaction(async (tx) => {
     await tx.datasetMigrations.countDocuments(row.id, records);
     await tx.tasks.complete(task.id, { metadata, now: now() });

@@ -1,5 +1,6 @@
 import type { Data } from 'apache-arrow';
-import { taken } from '../../../engine/change/interleave.js';
+import { pickRowsOf } from '../../../engine/change/interleave.js';
+import { ascendingRuns } from '../../../engine/change/replace-rows.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
@@ -21,7 +22,7 @@ export function columnsIn({ segments }: ChunkRows, columns: Columns): Columns {
   return presentColumns(columns, stored).flatMap(withMembers);
 }
 
-/** The column without objects that have no members here: Parquet cannot store these. */
+/** The column without objects that have no members here: Parquet cannot store such objects. */
 function withMembers(column: Column): Columns {
   if (column.children === undefined) return [column];
   const children = column.children.flatMap(withMembers);
@@ -36,9 +37,11 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   const count = countRows(rows);
   if (order === undefined && count >= all * wholeShare) return readWhole(segments, columns);
   if (order !== undefined && count >= all * wholeOrderedShare) {
-    const { ascending, positions } = unordered(segments, order);
+    const { runs, positions } = ascendingRuns(everySecond(order, 0), everySecond(order, 1));
+    const rowsByIndex = new Map(runs.map((run) => [run.number, run.rows]));
+    const ascending = segments.map((one, i) => ({ ...one, rows: rowsByIndex.get(i) ?? noRows }));
     const data = await readWhole(ascending, columns);
-    return data.map((column) => taken(column, positions));
+    return data.map((column) => pickRowsOf(column, positions));
   }
   const source = openSegments(
     segments.map(({ file, segment: { blockChecksums } }) => ({ path: file, blockChecksums })),
@@ -58,31 +61,12 @@ function readWhole(segments: readonly ChunkSegment[], columns: Columns): Promise
   );
 }
 
-/** The rows of an order segment by segment, ascending, and where each row of the order is among them. */
-function unordered(
-  segments: readonly ChunkSegment[],
-  order: Int32Array,
-): { readonly ascending: readonly ChunkSegment[]; readonly positions: Int32Array } {
-  const count = order.length / 2;
-  const ends = new Int32Array(segments.length + 1);
-  for (let i = 0; i < order.length; i += 2) ends[order[i]! + 1]!++;
-  for (let i = 0; i < segments.length; i++) ends[i + 1]! += ends[i]!;
-  const next = ends.slice();
-  // A row and its place in the order, as one number below 2^53.
-  const keys = new Float64Array(count);
-  for (let i = 0; i < count; i++) keys[next[order[2 * i]!]!++] = order[2 * i + 1]! * count + i;
-  const positions = new Int32Array(count);
-  const ascending = segments.map((one, index) => {
-    const own = keys.subarray(ends[index], ends[index + 1]).sort();
-    const rows = new Int32Array(own.length);
-    for (let k = 0; k < own.length; k++) {
-      const row = Math.floor(own[k]! / count);
-      rows[k] = row;
-      positions[own[k]! - row * count] = ends[index]! + k;
-    }
-    return { ...one, rows };
-  });
-  return { ascending, positions };
+const noRows = new Int32Array(0);
+
+function everySecond(pairs: Int32Array, from: 0 | 1): Int32Array {
+  const numbers = new Int32Array(pairs.length / 2);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = pairs[2 * i + from]!;
+  return numbers;
 }
 
 /** The chunk without the records whose byte in `dropped` is 1. */
@@ -93,32 +77,32 @@ export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows 
   let before = 0;
   return {
     segments: segments.map((one) => {
-      const own = rowsOf(one);
+      const ownRows = rowsOf(one);
       const first = before;
-      before += own.length;
-      return { ...one, rows: own.filter((_, i) => dropped[first + i] === 0) };
+      before += ownRows.length;
+      return { ...one, rows: ownRows.filter((_, i) => dropped[first + i] === 0) };
     }),
   };
 }
 
 /** The rows of a segment that a chunk does not have. */
 function leftOut({ segment, rows }: ChunkSegment): Int32Array {
-  if (rows === 'all') return new Int32Array(0);
-  const others = new Int32Array(segment.rows - rows.length);
+  if (rows === 'all') return noRows;
+  const otherRows = new Int32Array(segment.rows - rows.length);
   let count = 0;
   let next = 0;
   for (let row = 0; row < segment.rows; row++) {
     if (rows[next] === row) next++;
-    else others[count++] = row;
+    else otherRows[count++] = row;
   }
-  return others;
+  return otherRows;
 }
 
 function rowsOf({ segment, rows }: ChunkSegment): Int32Array {
   return rows === 'all' ? Int32Array.from({ length: segment.rows }, (_, row) => row) : rows;
 }
 
-/** Pairs of a segment and a row. */
+/** Pairs of a segment number and a row number. */
 function refsOf(chunk: ChunkRows): Int32Array {
   const { segments, order } = chunk;
   if (order !== undefined) return order;

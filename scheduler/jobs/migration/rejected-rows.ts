@@ -31,7 +31,7 @@ const blockRecords = 256;
 export interface RejectionOrder {
   readonly columns: readonly MigratedColumn[];
   readonly validation: ValidationParams;
-  /** This is the second pass: the warnings are known. */
+  /** Whether this is the second pass: the warnings are known. */
   readonly isFinal: boolean;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
@@ -49,23 +49,23 @@ export async function writeRejectedRows(
   { columns, validation, isFinal, file, rejectedBytes }: RejectionOrder,
 ): Promise<RejectedPart | null> {
   if (rejectedBytes === 0) return null;
-  const rejected = withoutRecords(
+  const rejectedRows = withoutRecords(
     rows,
     failed.map((flag) => 1 - flag),
   );
   const lines: number[] = [];
   for (let i = 0; i < failed.length; i++) if (failed[i] === 1) lines.push(i + 1);
-  const selected = columns.map(({ from }) => from).filter(({ physical }) => physical !== storedId.physical); // prettier-ignore
-  const present = columnsIn(rejected, [storedId, ...selected]);
-  const data = await readRows(rejected, present);
+  const selectedColumns = columns.map(({ from }) => from).filter(({ physical }) => physical !== storedId.physical); // prettier-ignore
+  const columnsPresent = columnsIn(rejectedRows, [storedId, ...selectedColumns]);
+  const data = await readRows(rejectedRows, columnsPresent);
   const limits = { maxBytes: rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
-  const out = new RejectedLines(new RowTexts(lines, present, data), limits);
+  const out = new RejectedLines(new RowTexts(lines, columnsPresent, data), limits);
   for (let first = 0; first < lines.length && !out.isFull; first += blockRecords) {
     const end = Math.min(first + blockRecords, lines.length);
     const errors = new ErrorsOfRows();
     // The columns are cast one after another, so they report the errors of one record apart from each other.
     const context = new RecordContext(new FindingCollector(validation, isFinal, errors));
-    for (const [i, from] of present.entries()) {
+    for (const [i, from] of columnsPresent.entries()) {
       const cast = columns.find((one) => one.isCast && one.from.physical === from.physical);
       if (cast !== undefined)
         castColumn(data[i]!, from, cast.to, context, new Uint8Array(lines.length), first, end).release(); // prettier-ignore

@@ -21,14 +21,14 @@ export async function runMigration(
 ): Promise<MigrationResult> {
   const { snapshot, request } = params;
   try {
-    if (!needsEngine(snapshot, request)) return await migrated(params, context, undefined);
-    return await context.withQueryEngine((engine) => migrated(params, context, engine));
+    if (!needsEngine(snapshot, request)) return await migrateInto(params, context, undefined);
+    return await context.withQueryEngine((engine) => migrateInto(params, context, engine));
   } catch (error) {
     throw context.signal.aborted ? canceled() : error;
   }
 }
 
-async function migrated(
+async function migrateInto(
   params: MigrationParams,
   context: RunContext,
   engine: QueryEngine | undefined,
@@ -41,21 +41,22 @@ async function migrated(
   };
   const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
   if (deletesRows) {
-    const applied = await deletionOf(snapshot, batches());
-    const counts = { read: applied.removed, made: 0, stored: 0, rejected: 0 };
-    return { ...resultOf(params, migrationOutcome(params, [], counts)), change: applied };
+    const appliedDeletion = await deletionOf(snapshot, batches());
+    const counts = { read: appliedDeletion.removed, made: 0, stored: 0, rejected: 0 };
+    return { ...resultOf(params, migrationOutcome(params, [], counts)), change: appliedDeletion };
   }
   const writer = new ChunkWriter(params, context);
   await writer.writeAll(batches());
-  const rejected = await writeRejectedFile([writer.rejecting()], context);
-  const outcome = migrationOutcome(params, writer.chunks, writer.counts(), rejected);
-  const given = { ...resultOf(params, outcome), segments: writer.segments() };
+  const rejectedFile = await writeRejectedFile([writer.rejecting()], context);
+  const outcome = migrationOutcome(params, writer.chunks, writer.counts(), rejectedFile);
+  const migratedRecords = { ...resultOf(params, outcome), segments: writer.segments() };
   const newest = change && (await context.snapshot(change.datasetId));
   const result = newest
-    ? { ...given, ...(await applyChange(change, given, newest, context)) }
-    : given;
+    ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, newest, context)) }
+    : migratedRecords;
   if (dryRun === null || change?.mode === 'delete') return result;
-  const first = writer.firstRows === undefined ? undefined : head(writer.firstRows, sampleRecords);
+  const first =
+    writer.firstRows === undefined ? undefined : firstRowsOf(writer.firstRows, sampleRecords);
   const sample = await sampleOfSegments(
     first === undefined ? [] : await writer.sample(first, outcome.columns),
     outcome.columns,
@@ -83,19 +84,19 @@ function resultOf(
 }
 
 /** The first records of a chunk. */
-function head(rows: ChunkRows, most: number): ChunkRows {
+function firstRowsOf(rows: ChunkRows, most: number): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined) return { segments, order: order.subarray(0, 2 * most) };
-  let left = most;
+  let rowsLeft = most;
   const first = segments.flatMap((one) => {
-    const own = Math.min(left, countRows({ segments: [one] }));
-    left -= own;
-    if (own === 0) return [];
-    const wanted =
+    const ownRows = Math.min(rowsLeft, countRows({ segments: [one] }));
+    rowsLeft -= ownRows;
+    if (ownRows === 0) return [];
+    const wantedRows =
       one.rows === 'all'
-        ? Int32Array.from({ length: own }, (_, row) => row)
-        : one.rows.slice(0, own);
-    return { ...one, rows: wanted };
+        ? Int32Array.from({ length: ownRows }, (_, row) => row)
+        : one.rows.slice(0, ownRows);
+    return { ...one, rows: wantedRows };
   });
   return { segments: first };
 }

@@ -28,8 +28,11 @@ export async function withSourceRows(
     data: rowNumbers(rows),
   });
   const children = [...batch.data.data.children, numbers];
-  const whole = makeBatch([...batch.columns, column], batch.rows, children);
-  return withReservedColumns({ ...whole, seen: batch.seen }, await readRows(rows, reservedColumns));
+  const wholeBatch = makeBatch([...batch.columns, column], batch.rows, children);
+  return withReservedColumns(
+    { ...wholeBatch, seen: batch.seen },
+    await readRows(rows, reservedColumns),
+  );
 }
 
 function rowNumbers(rows: ChunkRows): BigInt64Array {

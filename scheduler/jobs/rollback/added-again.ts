@@ -31,8 +31,8 @@ export async function addedAgain(
   const restored = restoredRows(snapshot, update);
   const found = new Map<number, AddedAgain>();
   for (let at = 0; at < restored.length; at += batchIds) {
-    const some = reservedCells(snapshot, restored.slice(at, at + batchIds));
-    const values = some.flatMap(([id]) => id ?? []);
+    const someCells = reservedCells(snapshot, restored.slice(at, at + batchIds));
+    const values = someCells.flatMap(([id]) => id ?? []);
     const predicate = node({ kind: 'in', field: ownId, values, ignoreCase: false });
     const { results } = await runTexts(
       engine,
@@ -43,10 +43,10 @@ export async function addedAgain(
     );
     for (const text of results) {
       const { _id: id, _commit: commit } = JSON.parse(text) as { _id: string; _commit: string };
-      const own = Number(commit);
-      if (own === commitId) continue;
-      const { records = 0, exampleId = id } = found.get(own) ?? {};
-      found.set(own, { commitId: own, records: records + 1, exampleId });
+      const ownCommit = Number(commit);
+      if (ownCommit === commitId) continue;
+      const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
+      found.set(ownCommit, { commitId: ownCommit, records: records + 1, exampleId });
     }
   }
   return [...found.values()].sort((a, b) => a.commitId - b.commitId);
@@ -69,8 +69,11 @@ function restoredRows(snapshot: Snapshot, update: Rollback['update']): readonly 
   const after = new Map(update.map((segment) => [segment.path, segment.deletion]));
   return snapshot.segments.flatMap(({ path, deletion }, segment) => {
     if (deletion === undefined || !after.has(path)) return [];
-    const later = after.get(path);
-    const rows = without(deletedRows(deletion), later ? deletedRows(later) : new Int32Array(0));
+    const laterDeletion = after.get(path);
+    const rows = without(
+      deletedRows(deletion),
+      laterDeletion ? deletedRows(laterDeletion) : new Int32Array(0),
+    );
     return Array.from(rows, (row): RowRef => [segment, row]);
   });
 }

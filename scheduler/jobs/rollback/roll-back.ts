@@ -10,7 +10,7 @@ import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { addedAgain } from './added-again.js';
 
-/** How strictly later commits stand in the way of a rollback. */
+/** The conditions under which later commits prevent a rollback. */
 export const rollbackModes = ['records', 'strict'] as const;
 /**
  * `records`: later commits do that changed the same records. `strict`: all later commits do that changed records, other than by adding
@@ -34,7 +34,7 @@ export interface BlockingCommit {
   readonly exampleId: string | null;
 }
 
-/** What rollbacks need of the server. */
+/** The parts of the server that rollbacks need. */
 export interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -42,7 +42,7 @@ export interface RollbackContext {
 }
 
 /** A rollback that has been computed, with what stands in its way. */
-interface Prepared {
+interface PreparedRollback {
   readonly check: RollbackCheck;
   readonly snapshot: Snapshot;
   /** Undefined if it is blocked before anything had to be computed. */
@@ -55,7 +55,7 @@ export async function checkRollback(
   commit: CommitRow,
   mode: RollbackMode,
 ): Promise<RollbackCheck> {
-  return (await prepare(context, commit, mode)).check;
+  return (await prepareRollback(context, commit, mode)).check;
 }
 
 /**
@@ -73,11 +73,11 @@ export async function rollBack(
   const { catalog, store } = context;
   const { datasetId } = commit;
   return withDatasetLock(datasetId, async () => {
-    const { check, snapshot, rollback } = await prepare(context, commit, mode);
+    const { check, snapshot, rollback } = await prepareRollback(context, commit, mode);
     if (check.isBlocked || rollback === undefined) return check;
     const { base, remove, update, removed, restored } = rollback;
-    const gone = new Set(remove);
-    const freed = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gone.has(path) ? bytes : 0), 0); // prettier-ignore
+    const gonePaths = new Set(remove);
+    const freed = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gonePaths.has(path) ? bytes : 0), 0); // prettier-ignore
     const publication: Publication = {
       datasetId,
       importId: 0,
@@ -111,34 +111,39 @@ export async function rollBack(
   });
 }
 
-async function prepare(
+async function prepareRollback(
   { catalog, store, queryEngine }: RollbackContext,
   commit: CommitRow,
   mode: RollbackMode,
-): Promise<Prepared> {
+): Promise<PreparedRollback> {
   const { datasetId, logVersion } = commit;
   const snapshot = await appendableSnapshot(catalog, store, datasetId);
-  const blocked = (detail: string, blocking: readonly BlockingCommit[] = []): Prepared => ({
+  const blockedRollback = (
+    detail: string,
+    blocking: readonly BlockingCommit[] = [],
+  ): PreparedRollback => ({
     check: { detail, isBlocked: true, blocking },
     snapshot,
   });
-  const named = (row: CommitRow): BlockingCommit => ({ commit: row, records: null, exampleId: null }); // prettier-ignore
+  const blockingCommit = (row: CommitRow): BlockingCommit => ({ commit: row, records: null, exampleId: null }); // prettier-ignore
   if (commit.status !== 'completed')
-    return blocked(`The commit is ${commit.status}; only a completed commit can be rolled back.`);
+    return blockedRollback(
+      `The commit is ${commit.status}; only a completed commit can be rolled back.`,
+    );
   if (commit.mode === 'rollback')
-    return blocked(
+    return blockedRollback(
       'The commit is a rollback, which cannot be rolled back: import the records again, or delete them, instead.',
     );
-  const earlier = await catalog.commits.rollbackOf(commit.id);
-  if (earlier !== undefined)
-    return blocked(`The commit has been rolled back already, by commit ${earlier.id}.`, [named(earlier)]); // prettier-ignore
+  const earlierRollback = await catalog.commits.rollbackOf(commit.id);
+  if (earlierRollback !== undefined)
+    return blockedRollback(`The commit has been rolled back already, by commit ${earlierRollback.id}.`, [blockingCommit(earlierRollback)]); // prettier-ignore
   if (mode === 'strict') {
-    const later = await catalog.commits.changesAfter(datasetId, logVersion);
-    if (later.length > 0) return blocked(`${countOf(later.length)} changed records of the dataset later: roll them back first, the newest first.`, later.map(named)); // prettier-ignore
+    const laterCommits = await catalog.commits.changesAfter(datasetId, logVersion);
+    if (laterCommits.length > 0) return blockedRollback(`${countOf(laterCommits.length)} changed records of the dataset later: roll them back first, the newest first.`, laterCommits.map(blockingCommit)); // prettier-ignore
   }
   const rollback = await store.rollback(datasetId, logVersion);
   if (rollback.lost > 0)
-    return blocked(
+    return blockedRollback(
       `${rollback.lost} of its records were deleted so long ago that a merge has left them out; they cannot come back (--keep-versions-days).`,
     );
   if (rollback.blockers.length > 0) {
@@ -151,19 +156,19 @@ async function prepare(
       blocking.push({ commit: row, records, exampleId: cells?.[0] ?? null });
     }
     const detail = `${countOf(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
-    return blocked(detail, blocking);
+    return blockedRollback(detail, blocking);
   }
-  // Only commits of these modes add records under an `_id` that another record had.
+  // Only commits of these modes add records under the `_id` of a former record.
   const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
   if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
-    const again = await addedAgain(queryEngine, snapshot, rollback, commit.id);
+    const idsAddedAgain = await addedAgain(queryEngine, snapshot, rollback, commit.id);
     const blocking: BlockingCommit[] = [];
-    for (const { commitId, records, exampleId } of again) {
+    for (const { commitId, records, exampleId } of idsAddedAgain) {
       const row = await catalog.commits.get(commitId);
       if (row !== undefined) blocking.push({ commit: row, records, exampleId });
     }
-    if (again.length > 0)
-      return blocked('Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.', blocking); // prettier-ignore
+    if (idsAddedAgain.length > 0)
+      return blockedRollback('Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.', blocking); // prettier-ignore
   }
   const { removed, restored } = rollback;
   const detail = `Rolling the commit back removes ${removed} records and restores ${restored}.`;

@@ -16,7 +16,7 @@ export interface FileTable {
   readonly snapshot: Snapshot;
   /** A field for each column and each member of an object, in the order of the file. */
   readonly fields: readonly DatasetField[];
-  /** All columns are strings, as in CSV without inferred types. */
+  /** Whether all columns are strings, as in CSV without inferred types. */
   readonly isAllText: boolean;
 }
 

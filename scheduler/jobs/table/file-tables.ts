@@ -13,7 +13,7 @@ export interface FileTables {
    * not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
   use<T>(file: TableFile, signal: AbortSignal, work: (table: FileTable) => Promise<T>): Promise<T>;
-  /** To be called when the file of an object was replaced or deleted, or a dataset was deleted. */
+  /** Called when the file of an object was replaced or deleted, or a dataset was deleted. */
   drop(objectId: number): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface FileTables {
 export interface FileTablesOptions {
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
-  /** To be called with the number of records of a file. */
+  /** Called with the number of records of a file. */
   counted(file: TableFile, records: number): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { budgets, byteSize } from '../../../engine/core/budgets.js';
 import { AppError, InputError } from '../../../engine/core/errors.js';
-import { makeFolder, sweep } from '../../../engine/core/files.js';
+import { makeFolder, sweepFolder } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
@@ -43,7 +43,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   const path = data.object(objectId, revision);
   const folder = data.fileTable(objectId, revision, taskId);
   await makeFolder(folder);
-  await sweep(folder); // it may have files of an earlier attempt
+  await sweepFolder(folder); // it may have files of an earlier attempt
   const { known, bytes } = await declaredColumns(file, path);
   let run: SourceRun | undefined;
   const importContext: ImportRunContext = {
@@ -81,7 +81,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   const segments = done.results().flatMap(({ segment }) => segment ?? []);
   await writeStream(join(folder, schemaName), [schemaFile(columns)]);
   const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
-  await sweep(folder, (name) => files.has(name));
+  await sweepFolder(folder, (name) => files.has(name));
   return { columns, segments, folder };
 }
 
@@ -98,13 +98,13 @@ async function declaredColumns(
     if (!kind.isAllText) return { known: [], bytes };
     const { fields } = await reader.header(source.head, reader.params(kind.readerParams));
     const names = new PhysicalNames([], true);
-    const known = fields.map(({ name = '' }) => ({
+    const knownFields = fields.map(({ name = '' }) => ({
       name,
       physical: names.add(name),
       type: 'string' as const,
       isList: false,
     }));
-    return { known, bytes };
+    return { known: knownFields, bytes };
   } finally {
     await source.close();
   }

@@ -1,9 +1,9 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { canceled, type AppError } from '../../../engine/core/errors.js';
-import { removeTree, sweep } from '../../../engine/core/files.js';
+import { removeTree, sweepFolder } from '../../../engine/core/files.js';
 
-/** What a table is made of, and how. */
+/** How a table is created. */
 export interface TableSource<T> {
   /** Two sources with the same key have the same table. */
   readonly key: string;
@@ -11,7 +11,7 @@ export interface TableSource<T> {
   readonly objectId: number;
   /** The table stays in the cache when its last user has left. */
   readonly isKept: boolean;
-  /** Creates the table, in a folder of its own. */
+  /** Creates the table in a new folder. */
   create(signal: AbortSignal): Promise<CreatedTable<T>>;
   /** Called once with the new table, before anybody uses it. */
   created?(table: T): Promise<void>;
@@ -25,7 +25,7 @@ export interface TableSource<T> {
 export interface CreatedTable<T> {
   readonly table: T;
   readonly folder: string;
-  /** Of its files. */
+  /** The size of the table's files. */
   readonly bytes: number;
 }
 
@@ -68,7 +68,7 @@ export class TableCache {
 
   /** Removes the tables of an earlier process. */
   async start(): Promise<void> {
-    await sweep(this.#options.data.fileTables);
+    await sweepFolder(this.#options.data.fileTables);
   }
 
   /**
@@ -91,10 +91,10 @@ export class TableCache {
 
   /** Removes the tables of a file or a dataset. */
   async drop(objectId: number): Promise<void> {
-    const outdated = [...this.#entries.values()].filter(
+    const outdatedEntries = [...this.#entries.values()].filter(
       ({ source }) => source.objectId === objectId,
     );
-    for (const entry of outdated) await this.#drop(entry);
+    for (const entry of outdatedEntries) await this.#drop(entry);
   }
 
   #acquire(source: TableSource<unknown>): CachedTable {

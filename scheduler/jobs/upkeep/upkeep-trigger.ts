@@ -20,7 +20,7 @@ export interface UpkeepTriggerOptions {
  */
 export class UpkeepTrigger {
   readonly #options: UpkeepTriggerOptions;
-  /** Datasets to be checked. */
+  /** Datasets that are due for a check. */
   readonly #due = new Set<number>();
   /** Datasets without a commit for `quietMs`. */
   readonly #quiet = new Set<number>();
@@ -34,7 +34,7 @@ export class UpkeepTrigger {
     this.#options = options;
   }
 
-  /** To be called after a commit to a dataset. */
+  /** Called after a commit to a dataset. */
   committed(datasetId: number): void {
     if (this.#isClosing) return;
     this.#due.add(datasetId);

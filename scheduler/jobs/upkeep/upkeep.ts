@@ -6,9 +6,9 @@ export interface Upkeep {
   readonly kind: string;
   /** The description of its tasks. */
   readonly description: string;
-  /** What the operator is told when it fails, before the reason. */
+  /** The message for the operator when the upkeep fails, which precedes the reason. */
   readonly failure: string;
-  /** Whether it may be due again at once. */
+  /** Whether the upkeep may be due again at once. */
   readonly repeats: boolean;
   isDue(store: Store, datasetId: number, isQuiet: boolean): Promise<boolean>;
 }

@@ -12,7 +12,7 @@ interface VacuumParams extends VacuumPlan {
   readonly datasetId: number;
 }
 
-/** What a vacuum has removed. */
+/** The files that a vacuum has removed. */
 interface VacuumResult {
   readonly files: number;
   readonly bytes: number;
@@ -44,14 +44,14 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
 
   async run({ datasetId, files }, { data, signal, progress }) {
     const bytesTotal = files.reduce((sum, { bytes }) => sum + bytes, 0);
-    const none = { records: 0, recordsTotal: null, errors: 0 };
+    const noProgress = { records: 0, recordsTotal: null, errors: 0 };
     let done = 0;
     for (const { path, bytes } of files) {
       if (signal.aborted) throw canceled();
       await removeFile(data.datasetFile(datasetId, path));
       crashpoint('vacuum.partial');
       done += bytes;
-      progress({ ...none, bytes: done, bytesTotal });
+      progress({ ...noProgress, bytes: done, bytesTotal });
     }
     // The entry that says that they are gone must not be on the disk before they are.
     await syncFolder(data.dataset(datasetId));
@@ -88,11 +88,13 @@ async function needsOf(
   { id, targetObjectId }: TaskRow,
 ): Promise<VacuumNeeds> {
   const datasetId = targetObjectId!;
-  const running = await tasks.runningOn(datasetId);
-  const since = Math.min(...running.filter((one) => one.id !== id).map((one) => one.createdAt));
+  const runningTasks = await tasks.runningOn(datasetId);
+  const oldestStart = Math.min(
+    ...runningTasks.filter((one) => one.id !== id).map((one) => one.createdAt),
+  );
   const versions = [
     ...(await exports.openVersions(datasetId)),
     ...(await datasetMigrations.openVersions(datasetId)),
   ];
-  return { since: Number.isFinite(since) ? since : undefined, versions };
+  return { since: Number.isFinite(oldestStart) ? oldestStart : undefined, versions };
 }

@@ -1,6 +1,6 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { replay } from '../../../engine/store/snapshot.js';
+import { replayLog } from '../../../engine/store/snapshot.js';
 import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import {
   checkpointProblems,
@@ -13,7 +13,7 @@ import { lostVersions } from '../visible-data.js';
 
 type KnownCounts = Pick<DatasetRow, 'documentsCount' | 'bytes'>;
 
-/** What the catalogue knew about a dataset at the moment that is verified. */
+/** The state of a dataset in the catalogue at the moment that is verified. */
 interface VerifyParams {
   readonly datasetId: number;
   readonly version: number;
@@ -24,7 +24,7 @@ interface VerifyParams {
   readonly commit: { readonly id: number; readonly version: number; readonly records: number } | undefined; // prettier-ignore
 }
 
-/** What a verification has found. */
+/** The findings of a verification. */
 export interface Verification {
   readonly version: number;
   /** Number of segments that were read. */
@@ -52,7 +52,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
 
   async prepare(task, { catalog, store }) {
     const datasetId = task.sourceObjectId!;
-    // No commit is between the log and the catalogue then.
+    // Under the lock, no commit is between the log and the catalogue.
     return withDatasetLock(datasetId, async () => {
       const dataset = await catalog.datasets.get(datasetId);
       if (dataset === undefined) return null;
@@ -83,7 +83,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
     problems.push(...countProblems(found, counts));
     if (commit !== undefined) {
       const isLast = commit.version >= state.version;
-      const then = isLast ? state : await replay(context.data, datasetId, commit.version);
+      const then = isLast ? state : await replayLog(context.data, datasetId, commit.version);
       const { rows } = countsOf([...then.live.values()]);
       if (rows !== commit.records)
         problems.push(
@@ -103,7 +103,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   },
 };
 
-/** How the counts of a version differ from those of the catalogue. */
+/** The differences between the counts of a version and those of the catalogue. */
 export function countProblems(
   { rows, bytes }: Pick<Snapshot, 'rows' | 'bytes'>,
   known: KnownCounts,

@@ -12,7 +12,7 @@ import {
   type TestServer,
 } from '../server.js';
 
-/** True for operations whose body holds the credential, or that anybody may ask; each has tests of its own. */
+/** True for operations whose body contains the credential, or that anybody may call; each has its own tests. */
 function needsNoToken(operation: string): boolean {
   return operation === 'passwords.login' || /^(oauth|authorization|ga4ghBeacon)\./.test(operation);
 }
@@ -32,7 +32,7 @@ const malformed = expect.stringMatching(
   /^\{"detail":"Authentication credentials were not understood; send the header/,
 );
 
-function basic(user: string, password = ''): string {
+function basicHeader(user: string, password = ''): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
@@ -44,8 +44,8 @@ describe('credentials', () => {
       `bearer  ${token}`,
       `Token ${token}`,
       `TOKEN ${token}`,
-      basic(token),
-      `basic ${basic(token).slice(6)}`,
+      basicHeader(token),
+      `basic ${basicHeader(token).slice(6)}`,
     ];
     for (const authorization of forms) {
       expect((await send(server.url, 'GET', '/v1/user', undefined, { authorization })).status).toBe(
@@ -53,9 +53,10 @@ describe('credentials', () => {
       );
     }
     expect((await send(server.url, 'GET', `/v1/user?access_token=${token}`)).status).toBe(200);
-    const both = { authorization: `Bearer ${token}` };
+    const bothHeaders = { authorization: `Bearer ${token}` };
     expect(
-      (await send(server.url, 'GET', `/v1/user?access_token=${token}`, undefined, both)).status,
+      (await send(server.url, 'GET', `/v1/user?access_token=${token}`, undefined, bothHeaders))
+        .status,
     ).toBe(200);
   });
 
@@ -71,9 +72,9 @@ describe('credentials', () => {
       [token, malformed],
       [`Bearer ${token} x`, malformed],
       [`Bearer\t${token}`, malformed],
-      [basic('', token), malformed],
-      [basic(token, 'password'), malformed],
-      [basic(wrong), wrongToken],
+      [basicHeader('', token), malformed],
+      [basicHeader(token, 'password'), malformed],
+      [basicHeader(wrong), wrongToken],
       ['Basic !!!', malformed],
       [`Bearer ${token}x`, wrongToken],
       [`Bearer ${token.toLowerCase()}x`, wrongToken],
@@ -102,8 +103,8 @@ describe('credentials', () => {
         '{"detail":"Authentication credentials were not accepted: the header and access_token differ."}',
       ]);
     }
-    const twice = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
-    expect((await send(server.url, 'GET', twice)).status).toBe(401);
+    const repeatedParameter = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
+    expect((await send(server.url, 'GET', repeatedParameter)).status).toBe(401);
   });
 
   test('that are revoked, expired, or of somebody who left, no longer work (A9)', async () => {
@@ -180,11 +181,12 @@ describe('a token that may only read', () => {
         // The check of a rollback is for those who may roll back, permissions are for those who may change them.
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
         const reads = (['GET', 'HEAD'].includes(row.method) || readingPosts.has(id)) && !isForWriters; // prettier-ignore
-        // What the fixture has not is another error, but not for the scope.
+        // A missing resource is another error, but not because of the scope.
         const isThere = !path.includes(':id') || ids[kind] !== undefined;
         const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
-        const refused = isThere ? 403 : 404;
-        if (!reads) expect([row.method, target, status]).toEqual([row.method, target, refused]);
+        const refusedStatus = isThere ? 403 : 404;
+        if (!reads)
+          expect([row.method, target, status]).toEqual([row.method, target, refusedStatus]);
         else if (!isThere || isEmpty) expect([target, status]).not.toEqual([target, 403]);
         else expect([row.method, target, status < 400]).toEqual([row.method, target, true]);
       }
@@ -195,11 +197,11 @@ describe('a token that may only read', () => {
 
 describe('limits', () => {
   test('failing logins are slowed down by address, and right credentials go on (A9, W4)', async () => {
-    const other = await startServer({ limits: { failedLogins: 20 } });
+    const otherServer = await startServer({ limits: { failedLogins: 20 } });
     try {
-      const user = await other.user('ann');
+      const user = await otherServer.user('ann');
       const guess = (i: number): ReturnType<typeof send> =>
-        send(other.url, 'GET', '/v1/user', undefined, {
+        send(otherServer.url, 'GET', '/v1/user', undefined, {
           authorization: `Bearer ${String(i).padStart(30, '0')}`,
         });
       const statuses: number[] = [];
@@ -209,30 +211,32 @@ describe('limits', () => {
       expect((await guess(99)).headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect((await user.get('/v1/user')).status).toBe(200);
       const body = { code: 'x'.repeat(30), email: 'a@b' };
-      expect((await send(other.url, 'POST', '/v1/invitations/accept', body)).status).toBe(429);
+      expect((await send(otherServer.url, 'POST', '/v1/invitations/accept', body)).status).toBe(
+        429,
+      );
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 
   test('requests are limited for each token alone, with whole seconds to wait (W4)', async () => {
-    const other = await startServer({ rateLimit: 10 });
+    const otherServer = await startServer({ rateLimit: 10 });
     try {
-      const user = await other.user('ann');
-      const second = await other.user('ben');
+      const user = await otherServer.user('ann');
+      const second = await otherServer.user('ben');
       const statuses: number[] = [];
       for (let i = 0; i < 12; i++) statuses.push((await user.get('/v1/user')).status);
       expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429]);
-      const refused = await user.get('/v1/user');
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(refused.json).toEqual({ detail: 'Request was throttled.' });
+      const refusedAnswer = await user.get('/v1/user');
+      expect(Number(refusedAnswer.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(refusedAnswer.json).toEqual({ detail: 'Request was throttled.' });
       expect((await second.get('/v1/user')).status).toBe(200);
       const anonymous: number[] = [];
       for (let i = 0; i < 12; i++)
-        anonymous.push((await send(other.url, 'GET', '/v1/user')).status);
+        anonymous.push((await send(otherServer.url, 'GET', '/v1/user')).status);
       expect(anonymous.at(-1)).toBe(429);
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 });

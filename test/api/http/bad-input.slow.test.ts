@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { idOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
 
-/** One line of docs/bad-input.md. */
+/** A line of docs/bad-input.md. */
 interface Outcome {
   readonly name: string;
   readonly isRefused: boolean;
@@ -44,13 +44,15 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const present = outcomes.filter(({ name }) => pathOf(name) !== undefined);
+const presentOutcomes = outcomes.filter(({ name }) => pathOf(name) !== undefined);
 
 test('the page lists every malformed fixture, and they are many', () => {
-  expect(present.length).toBeGreaterThanOrEqual(samples === undefined ? 26 : outcomes.length);
+  expect(presentOutcomes.length).toBeGreaterThanOrEqual(
+    samples === undefined ? 26 : outcomes.length,
+  );
 });
 
-test.each(present)('$name: $message', async ({ name, isRefused, message, records }) => {
+test.each(presentOutcomes)('$name: $message', async ({ name, isRefused, message, records }) => {
   const bytes = readFileSync(pathOf(name)!);
   const vaultId = idOf(await owner.post('/v2/vaults', { name: `for ${name}` }));
   const at = { vault_id: vaultId, parent_object_id: null };
@@ -64,12 +66,12 @@ test.each(present)('$name: $message', async ({ name, isRefused, message, records
   const before = { dataset_id: datasetId, data_records: [{ kept: 1 }] };
   expect((await owner.post('/v2/dataset_imports', before)).json.status).toBe('completed');
 
-  const created = await owner.post('/v2/dataset_imports', {
+  const importAnswer = await owner.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: idOf(object),
   });
-  expect(created.status).toBe(201);
-  const { json } = await waitFor(owner, `/v2/dataset_imports/${idOf(created)}`);
+  expect(importAnswer.status).toBe(201);
+  const { json } = await waitFor(owner, `/v2/dataset_imports/${idOf(importAnswer)}`);
 
   expect(json.status).toBe(isRefused ? 'failed' : 'completed');
   if (isRefused) {

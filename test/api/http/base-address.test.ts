@@ -12,11 +12,11 @@ interface Proxy {
   readonly server: Server;
   /** The port that it forwards to. */
   port: number;
-  kind: Kind;
+  kind: ProxyKind;
 }
 
-/** How a proxy treats the prefix, and what it tells the server. */
-interface Kind {
+/** How a proxy treats the prefix, and which headers it sends to the server. */
+interface ProxyKind {
   readonly name: string;
   readonly strips: boolean;
   readonly headers: (host: string) => Record<string, string>;
@@ -31,7 +31,7 @@ const silent = (): Record<string, string> => ({});
 const groups: readonly {
   readonly name: string;
   readonly options: (base: string) => TestOptions;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly ProxyKind[];
 }[] = [
   {
     name: 'a server with a public URL',
@@ -59,15 +59,21 @@ const groups: readonly {
   },
 ];
 
-async function startProxy(kind: Kind): Promise<Proxy> {
+async function startProxy(kind: ProxyKind): Promise<Proxy> {
   const server = createServer((incoming, outgoing) => {
     const { strips, headers } = proxy.kind;
     const { url = '/', method } = incoming;
     const isMetadata = url.startsWith(`${metadataPath}${prefix}`);
     if (!url.startsWith(prefix) && !isMetadata) return void outgoing.writeHead(404).end(`not below ${prefix}`); // prettier-ignore
     const path = strips && !isMetadata ? url.slice(prefix.length) : url;
-    const own: IncomingHttpHeaders = { ...incoming.headers, host: 'inner.test', ...headers(incoming.headers.host ?? '') }; // prettier-ignore
-    const upstream = request({ port: proxy.port, host: '127.0.0.1', method, path, headers: own });
+    const ownHeaders: IncomingHttpHeaders = { ...incoming.headers, host: 'inner.test', ...headers(incoming.headers.host ?? '') }; // prettier-ignore
+    const upstream = request({
+      port: proxy.port,
+      host: '127.0.0.1',
+      method,
+      path,
+      headers: ownHeaders,
+    });
     upstream.on('response', (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
@@ -92,7 +98,7 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
   let server: TestServer;
   let base: string;
   let ann: Client;
-  let made: Fixture;
+  let createdFixture: Fixture;
 
   beforeAll(async () => {
     proxy = await startProxy(kinds[0]!);
@@ -103,7 +109,7 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
     proxy.port = server.port;
     const direct = await server.user('ann', { role: 'admin' });
     ann = clientFor(base, direct.user, direct.token);
-    made = await makeFixture(ann); // which uploads to the upload_url that it is given
+    createdFixture = await makeFixture(ann); // which uploads to the upload_url that it is given
   });
   afterAll(async () => {
     proxy.server.close();
@@ -117,7 +123,7 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
     });
 
     test('every address in answers is below the prefix, and works', async () => {
-      const { vaultId, datasetId, exportId, importId, fieldId, commitId } = made;
+      const { vaultId, datasetId, exportId, importId, fieldId, commitId } = createdFixture;
       const set = idOf(await ann.post('/v2/beacon_sets', { title: 'b', datasets: [] }));
       await ann.post('/v2/saved_queries', { name: 'q', dataset: String(datasetId), params: {} });
       await ann.post('/v1/groups', { name: 'g' });
@@ -138,7 +144,7 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
         `/v2/dataset_commits/${commitId}`,
         `/v2/dataset_exports/${exportId}`,
         `/v2/dataset_exports/${exportId}/download?redirect=`,
-        `/v2/objects/${made.fileId}/download`,
+        `/v2/objects/${createdFixture.fileId}/download`,
         `/v2/beacon_sets/${set}`,
         '/v2/saved_queries',
         '/v2/applications',
@@ -166,7 +172,9 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
     });
 
     test('downloads redirect below the prefix', async () => {
-      const { headers, status } = await ann.get(`/v2/dataset_exports/${made.exportId}/download`);
+      const { headers, status } = await ann.get(
+        `/v2/dataset_exports/${createdFixture.exportId}/download`,
+      );
       expect(status).toBe(302);
       expect(headers.get('location')).toMatch(new RegExp(`^${base}/v2/downloads/exports/`));
       const file = await ann.get(headers.get('location')!);
@@ -184,9 +192,9 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
       const accept = new URL(path!, String(url));
       expect(accept.href).toBe(`${base}/v1/invitations/accept`);
       const code = String(url).split('#')[1];
-      const joined = await send('', 'POST', accept.href, { code, email: `${code}@acme.org` });
-      expect(joined.status).toBe(200);
-      expect(joined.json['url']).toBe(`${base}/v1/users/${idOf(joined)}`);
+      const joinAnswer = await send('', 'POST', accept.href, { code, email: `${code}@acme.org` });
+      expect(joinAnswer.status).toBe(200);
+      expect(joinAnswer.json['url']).toBe(`${base}/v1/users/${idOf(joinAnswer)}`);
     });
 
     test('the pages and the description of the interface lead below the prefix', async () => {
@@ -207,10 +215,10 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
     });
 
     test('the metadata of the issuer are between host and path, and below the path (RFC 8414, 3.1)', async () => {
-      const between = await send(proxy.origin, 'GET', metadataPath + prefix);
-      const below = await send(base, 'GET', metadataPath);
-      expect([between.status, between.json]).toEqual([200, below.json]);
-      const { issuer } = between.json as { issuer: string };
+      const betweenAnswer = await send(proxy.origin, 'GET', metadataPath + prefix);
+      const belowAnswer = await send(base, 'GET', metadataPath);
+      expect([betweenAnswer.status, betweenAnswer.json]).toEqual([200, belowAnswer.json]);
+      const { issuer } = betweenAnswer.json as { issuer: string };
       expect(issuer).toBe(base);
       const { origin, pathname } = new URL(issuer);
       expect(origin + metadataPath + pathname).toBe(proxy.origin + metadataPath + prefix);
@@ -235,12 +243,16 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
         new URL(answer.headers.get('location')!, proxy.origin).href,
       );
       expect(consent.text).toContain(`<code>${prefix}/v2/tokens</code>`);
-      const allowed = await browser.submit({ action: 'allow' });
-      expect(allowed.headers.get('location')).toMatch(/^https:\/\/apps\.test\/cb\?code=/);
+      const allowedAnswer = await browser.submit({ action: 'allow' });
+      expect(allowedAnswer.headers.get('location')).toMatch(/^https:\/\/apps\.test\/cb\?code=/);
     });
 
     test('the e-mail of an export will have the address at which it was asked for', async () => {
-      const body = { dataset_id: made.datasetId, format: 'csv', send_email_on_completion: true };
+      const body = {
+        dataset_id: createdFixture.datasetId,
+        format: 'csv',
+        send_email_on_completion: true,
+      };
       const { status, json } = await ann.post('/v2/dataset_exports', body);
       expect([status, json['metadata']]).toMatchObject([201, { email: { base_url: base } }]);
     });

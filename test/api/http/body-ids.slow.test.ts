@@ -1,2 +1,2 @@
-// More values that are no ids, and the empty text for every other key.
+// The test with more values that are no ids, and the empty text for every other key.
 import './body-ids.test.js';

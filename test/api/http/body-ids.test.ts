@@ -29,33 +29,37 @@ let openapi: { readonly paths: Readonly<Record<string, Readonly<Record<string, O
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann', { role: 'admin' });
-  const made = await makeFixture(ann);
+  const createdFixture = await makeFixture(ann);
   openapi = (await ann.get('/openapi.json')).json as never;
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cardiology' }));
-  const beacon = { beacon_set_id: setId, title: 'Cohort', vault_object_id: made.datasetId };
-  const { datasetId, importId, exportId, commitId } = made;
+  const beacon = {
+    beacon_set_id: setId,
+    title: 'Cohort',
+    vault_object_id: createdFixture.datasetId,
+  };
+  const { datasetId, importId, exportId, commitId } = createdFixture;
   const migrationId = await makeMigration(ann, datasetId);
   ids = {
     source_id: datasetId,
     target_id: datasetId,
-    vault_id: made.vaultId,
-    source_vault_id: made.vaultId,
-    target_vault_id: made.vaultId,
-    source_object_id: made.fileId,
-    parent_object_id: made.folderId,
-    vault_parent_object_id: made.folderId,
+    vault_id: createdFixture.vaultId,
+    source_vault_id: createdFixture.vaultId,
+    target_vault_id: createdFixture.vaultId,
+    source_object_id: createdFixture.fileId,
+    parent_object_id: createdFixture.folderId,
+    vault_parent_object_id: createdFixture.folderId,
     dataset_id: datasetId,
     dataset: datasetId,
     vault_object_id: datasetId,
-    object_id: made.fileId,
+    object_id: createdFixture.fileId,
     beacon_set_id: setId,
-    vaults: made.vaultId,
-    objects: made.fileId,
-    uploads: made.fileId,
-    downloads: made.fileId,
+    vaults: createdFixture.vaultId,
+    objects: createdFixture.fileId,
+    uploads: createdFixture.fileId,
+    downloads: createdFixture.fileId,
     users: ann.user.id,
     datasets: datasetId,
-    dataset_fields: made.fieldId,
+    dataset_fields: createdFixture.fieldId,
     dataset_imports: importId,
     datasets_imports: importId,
     dataset_exports: exportId,
@@ -64,7 +68,7 @@ beforeAll(async () => {
     datasets_migrations: migrationId,
     dataset_commits: commitId,
     datasets_commits: commitId,
-    tasks: made.taskId,
+    tasks: createdFixture.taskId,
     beacon_sets: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
@@ -80,7 +84,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const hostile = byTier<readonly unknown[]>(
+const hostileIds = byTier<readonly unknown[]>(
   ['', 'x', 0, 1.5, {}],
   ['', ' ', 'x', 0, -1, 1.5, 2 ** 53, '99999999999999999999', true, {}, []],
 );
@@ -89,8 +93,8 @@ const addresses = rows.flatMap(({ method, paths }) => paths.map((path) => ({ met
 const withBody = rows.filter(({ body }) => typeof body === 'object');
 
 test('the OpenAPI document has every operation, and ids at every depth', () => {
-  const described = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
-  expect(described.sort()).toEqual(addresses.map(({ method, path }) => `${method} ${path}`).sort());
+  const describedRoutes = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+  expect(describedRoutes.sort()).toEqual(addresses.map(({ method, path }) => `${method} ${path}`).sort());
   const keys = withBody.flatMap((row) => idsOf(keysOf(schemaOf(row.body as NamedSchema))).map((path) => path.join('.')));
   expect(keys).toEqual(expect.arrayContaining(['vault_id', 'dataset', 'manifest.files.0.object_id', 'queries.0.dataset_id']));
   expect(keys.length).toBeGreaterThan(20);
@@ -99,11 +103,11 @@ test('the OpenAPI document has every operation, and ids at every depth', () => {
 test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: what is no id is none of its path', async ({ method, path }) => {
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'path')) {
-    for (const value of hostile.filter((one) => typeof one !== 'object').map(String)) {
-      const target = fill(path.replace(`{${name}}`, encodeURIComponent(value)));
+    for (const value of hostileIds.filter((one) => typeof one !== 'object').map(String)) {
+      const target = fillPath(path.replace(`{${name}}`, encodeURIComponent(value)));
       const body = method === 'GET' || method === 'DELETE' ? undefined : {};
       const { status, text } = await ann.call(method, target, body);
-      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out. Versions begin at 0.
+      // Without a value, the address may be that of a list. A lookup takes any ids; unknown ones are left out. Versions begin at 0.
       const isFound = status < 300 && (value === '' || name === 'ids' || name === 'version');
       expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
     }
@@ -115,8 +119,8 @@ test.each(addresses.filter(({ method }) => method === 'GET'))('$method $path: wh
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'query')) {
     const isId = /(?:^|_)id$|^user$/.test(name);
-    for (const value of isId ? hostile.map(String) : byTier([], [''])) {
-      const answer = await ann.call(method, `${fill(path)}?${name}=${encodeURIComponent(value)}`);
+    for (const value of isId ? hostileIds.map(String) : byTier([], [''])) {
+      const answer = await ann.call(method, `${fillPath(path)}?${name}=${encodeURIComponent(value)}`);
       expect([name, value, answer.status < 500, answer.text]).toEqual([name, value, true, answer.text]);
     }
   }
@@ -126,16 +130,18 @@ test.each(addresses.filter(({ method }) => method === 'GET'))('$method $path: wh
 test.each(withBody)('$id: what is no id is no error of the server in its body', async (row) => {
   const { method, paths } = row;
   const schema = schemaOf(row.body as NamedSchema);
-  const target = fill(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
-  const live = withLiveIds((row.body as NamedSchema).example) as Json;
+  const target = fillPath(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
+  const liveBody = withLiveIds((row.body as NamedSchema).example) as Json;
   const required = (schema['required'] ?? []) as readonly string[];
-  const least = Object.fromEntries(Object.entries(live).filter(([key]) => required.includes(key)));
+  const leastBody = Object.fromEntries(
+    Object.entries(liveBody).filter(([key]) => required.includes(key)),
+  );
   const all = keysOf(schema);
   const idPaths = new Set(idsOf(all));
   for (const path of all) {
-    for (const value of idPaths.has(path) ? hostile : byTier([], [''])) {
-      // Beside an example of everything, and alone: other keys may hide what a part says.
-      for (const body of [live, least]) {
+    for (const value of idPaths.has(path) ? hostileIds : byTier([], [''])) {
+      // Tested in a complete example and in a minimal one: other keys may hide the error of a part.
+      for (const body of [liveBody, leastBody]) {
         const { status, text } = await ann.call(method, target, withValue(body, path, value));
         expect([path, value, status < 500, text]).toEqual([path, value, true, text]);
         expect([path, value, failures()]).toEqual([path, value, []]);
@@ -144,7 +150,7 @@ test.each(withBody)('$id: what is no id is no error of the server in its body', 
     const [key] = path;
     if (path.length > 1 || !idPaths.has(path) || !required.includes(String(key))) continue;
     // A required id that is empty is missing; one that may be absent is then absent.
-    const empty = await ann.call(method, target, { ...live, [key!]: '' });
+    const empty = await ann.call(method, target, { ...liveBody, [key!]: '' });
     expect([empty.status, Object.keys(empty.json)]).toEqual([400, [key]]);
   }
 });
@@ -173,12 +179,12 @@ function failures(): readonly string[] {
 }
 
 /** An address with the ids of the live server in it. */
-function fill(path: string): string {
+function fillPath(path: string): string {
   const name = path.split('/')[2] ?? '';
-  const own = ids[name] ?? ids[`${name}s`];
-  if (own === undefined && path.includes('{id}'))
+  const ownId = ids[name] ?? ids[`${name}s`];
+  if (ownId === undefined && path.includes('{id}'))
     throw new Error(`add ${name} to \`ids\` in this test`);
-  return path.replace('{id}', String(own)).replace('{ids}', 'x').replace('{revision}', '1');
+  return path.replace('{id}', String(ownId)).replace('{ids}', 'x').replace('{revision}', '1');
 }
 
 function withLiveIds(value: unknown): unknown {
@@ -207,8 +213,8 @@ function schemaOf({ name, schema }: NamedSchema): Json {
 function keysOf(schema: Json, path: Path = [], seen: readonly Json[] = []): Path[] {
   const { $ref, properties, items, allOf, anyOf } = schema;
   if (typeof $ref === 'string') {
-    const named = schemas.find(({ name }) => $ref.endsWith(`/${name}`))!.schema as Json;
-    return seen.includes(named) ? [] : keysOf(named, path, [...seen, named]);
+    const namedSchema = schemas.find(({ name }) => $ref.endsWith(`/${name}`))!.schema as Json;
+    return seen.includes(namedSchema) ? [] : keysOf(namedSchema, path, [...seen, namedSchema]);
   }
   return [
     ...[...((allOf ?? []) as Json[]), ...((anyOf ?? []) as Json[])].flatMap((part) => keysOf(part, path, seen)),

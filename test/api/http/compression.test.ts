@@ -28,22 +28,22 @@ interface RawAnswer {
 }
 
 /** The answer as it is on the wire. */
-function ask(path: string, headers: Record<string, string>, body?: object): Promise<RawAnswer> {
+function askRaw(path: string, headers: Record<string, string>, body?: object): Promise<RawAnswer> {
   const method = body === undefined ? 'GET' : 'POST';
-  const own = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const ownHeaders = body === undefined ? {} : { 'Content-Type': 'application/json' };
   return new Promise((resolve, reject) => {
-    const sent = request(new URL(path, server.url), { method, headers: { ...own, ...headers } }, (answer) => {
+    const sentRequest = request(new URL(path, server.url), { method, headers: { ...ownHeaders, ...headers } }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }));
     });
-    sent.on('error', reject);
-    sent.end(body && JSON.stringify(body));
+    sentRequest.on('error', reject);
+    sentRequest.end(body && JSON.stringify(body));
   });
 } // prettier-ignore
 
-const page = (headers: Record<string, string>, limit = 300): Promise<RawAnswer> =>
-  ask(`/v2/datasets/${datasetId}/data`, { Authorization: `Bearer ${ann.token}`, ...headers }, { limit }); // prettier-ignore
+const fetchPage = (headers: Record<string, string>, limit = 300): Promise<RawAnswer> =>
+  askRaw(`/v2/datasets/${datasetId}/data`, { Authorization: `Bearer ${ann.token}`, ...headers }, { limit }); // prettier-ignore
 
 /** The values of the field `n` in a page. */
 function numbersIn(type: string, body: Buffer): readonly number[] {
@@ -56,7 +56,7 @@ function numbersIn(type: string, body: Buffer): readonly number[] {
 } // prettier-ignore
 
 describe('an answer', () => {
-  const plain = (): Promise<RawAnswer> => page({});
+  const plainPage = (): Promise<RawAnswer> => fetchPage({});
   const withoutTime = (body: Buffer): string => body.toString().replace(/"took":\d+/, '');
 
   test.each([
@@ -67,44 +67,44 @@ describe('an answer', () => {
     ['gzip, deflate, br, zstd', 'zstd', zstdDecompressSync],
     ['gzip;q=1.0, br;q=0.2', 'gzip', gunzipSync],
   ])('is compressed for Accept-Encoding: %s', async (accepted, encoding, decompress) => {
-    const { headers, body, status } = await page({ 'Accept-Encoding': accepted });
+    const { headers, body, status } = await fetchPage({ 'Accept-Encoding': accepted });
     expect([status, headers['content-encoding']]).toEqual([200, encoding]);
     expect(headers['vary']).toMatch(/accept-encoding/i);
     expect(headers['content-type']).toBe('application/json');
-    const whole = await plain();
-    expect(withoutTime(decompress(body))).toBe(withoutTime(whole.body));
-    expect(body.length).toBeLessThan(whole.body.length / 3);
+    const wholeAnswer = await plainPage();
+    expect(withoutTime(decompress(body))).toBe(withoutTime(wholeAnswer.body));
+    expect(body.length).toBeLessThan(wholeAnswer.body.length / 3);
   });
 
   test.each(['identity', 'gzip;q=0', 'compress', ''])('is not, for %j', async (accepted) => {
-    const { headers, body } = await page({ 'Accept-Encoding': accepted });
+    const { headers, body } = await fetchPage({ 'Accept-Encoding': accepted });
     expect(headers['content-encoding']).toBeUndefined();
-    expect(withoutTime(body)).toBe(withoutTime((await plain()).body));
+    expect(withoutTime(body)).toBe(withoutTime((await plainPage()).body));
   });
 
   test('is compressed as CSV, JSON lines and Arrow, too', async () => {
     for (const type of ['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']) {
-      const own = await page({ Accept: type });
-      const { headers, body } = await page({ Accept: type, 'Accept-Encoding': 'gzip' });
+      const ownAnswer = await fetchPage({ Accept: type });
+      const { headers, body } = await fetchPage({ Accept: type, 'Accept-Encoding': 'gzip' });
       expect([type, headers['content-encoding'], headers['x-total']]).toEqual([type, 'gzip', '1300']);
-      expect(gunzipSync(body).equals(own.body)).toBe(true);
+      expect(gunzipSync(body).equals(ownAnswer.body)).toBe(true);
     }
   }); // prettier-ignore
 
   test('of many records is sent piece by piece, in every format, and compressed', async () => {
     const types = ['application/json', 'text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']; // prettier-ignore
     for (const type of types) {
-      const { headers, body } = await page({ Accept: type }, 1_300);
+      const { headers, body } = await fetchPage({ Accept: type }, 1_300);
       expect([headers['content-length'], headers['content-type']]).toEqual([undefined, type]);
       expect(numbersIn(type, body)).toEqual(records.map(({ n }) => n));
-      const packed = await page({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
-      expect([type, packed.headers['content-encoding']]).toEqual([type, 'gzip']);
-      expect(withoutTime(gunzipSync(packed.body))).toBe(withoutTime(body));
+      const packedAnswer = await fetchPage({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
+      expect([type, packedAnswer.headers['content-encoding']]).toEqual([type, 'gzip']);
+      expect(withoutTime(gunzipSync(packedAnswer.body))).toBe(withoutTime(body));
     }
   });
 
   test('of a few records is sent as it is', async () => {
-    const { headers, body } = await page({ 'Accept-Encoding': 'gzip' }, 3);
+    const { headers, body } = await fetchPage({ 'Accept-Encoding': 'gzip' }, 3);
     expect(headers['content-encoding']).toBeUndefined();
     expect(headers['content-length']).toBe(String(body.length));
   });
@@ -113,9 +113,9 @@ describe('an answer', () => {
 test('an answer to a client on the same machine is not compressed', async () => {
   const local = await startServer();
   try {
-    const other = await local.user('ann');
-    const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${other.token}` };
-    const { headers: answered, body } = await ask(new URL('/openapi.json', local.url).href, headers);
+    const otherClient = await local.user('ann');
+    const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${otherClient.token}` };
+    const { headers: answered, body } = await askRaw(new URL('/openapi.json', local.url).href, headers);
     expect([answered['content-encoding'], body.length > 100_000]).toEqual([undefined, true]);
   } finally {
     await local.close();
@@ -123,9 +123,9 @@ test('an answer to a client on the same machine is not compressed', async () => 
 }); // prettier-ignore
 
 test('a download is not compressed: its length, ranges and ETag are those of the file', async () => {
-  const whole = await ask(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
-  expect(whole.headers['content-encoding']).toBeUndefined();
-  expect(JSON.parse(whole.body.toString())).toEqual(records);
-  const part = await ask(downloadUrl, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-9' });
+  const wholeFile = await askRaw(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
+  expect(wholeFile.headers['content-encoding']).toBeUndefined();
+  expect(JSON.parse(wholeFile.body.toString())).toEqual(records);
+  const part = await askRaw(downloadUrl, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-9' });
   expect([part.status, part.body.toString()]).toEqual([206, JSON.stringify(records).slice(0, 10)]);
 });

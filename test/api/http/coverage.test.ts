@@ -6,9 +6,9 @@ import { operations } from '../../../api/resources/index.js';
 import { expectPage } from '../../written-page.js';
 
 const source = 'test/api/interface.txt';
-const target = 'docs/coverage.md';
+const coveragePage = 'docs/coverage.md';
 
-/** One line of the interface's table. */
+/** A line of the interface's table. */
 interface Line {
   readonly section: string;
   readonly origin: string;
@@ -17,35 +17,35 @@ interface Line {
   readonly meaning: string;
 }
 
-const served: ReadonlySet<string> = new Set(
+const servedRoutes: ReadonlySet<string> = new Set(
   (Object.values(operations) as OperationRow[]).flatMap((row) =>
-    row.paths.map((path) => `${row.method} ${shape(path)}`),
+    row.paths.map((path) => `${row.method} ${pathShape(path)}`),
   ),
 );
 
 /** Parameters may be called differently: only their place counts. */
-function shape(path: string): string {
+function pathShape(path: string): string {
   return path.replaceAll(/:\w+|\{\w+\}/g, '*');
 }
 
 async function readLines(): Promise<readonly Line[]> {
   const lines: Line[] = [];
-  let section = '';
+  let sectionName = '';
   for (const text of (await readFile(source, 'utf8')).split('\n')) {
-    if (text.startsWith('## ')) section = text.slice(3);
+    if (text.startsWith('## ')) sectionName = text.slice(3);
     const match = /^(S|C[\d.]+) ([A-Z]+) (\/\S*) (.+)$/.exec(text);
     if (!match) continue;
     const [, origin = '', method = '', path = '', meaning = ''] = match;
-    lines.push({ section, origin, method, path, meaning });
+    lines.push({ section: sectionName, origin, method, path, meaning });
   }
   return lines;
 }
 
 function isServed({ method, path }: Line): boolean {
-  return served.has(`${method} ${shape(path)}`);
+  return servedRoutes.has(`${method} ${pathShape(path)}`);
 }
 
-function report(lines: readonly Line[]): string {
+function coverageText(lines: readonly Line[]): string {
   const works = lines.filter(isServed).length;
   const sections = [...new Set(lines.map((line) => line.section))].map((section) => {
     const rows = lines
@@ -72,28 +72,30 @@ function report(lines: readonly Line[]): string {
 test('docs/coverage.md says what the server serves', async () => {
   const lines = await readLines();
   expect(lines.length).toBeGreaterThan(120);
-  expectPage(target, report(lines));
+  expectPage(coveragePage, coverageText(lines));
 });
 
 test('what is not served is listed with what to do instead, and nothing else is', async () => {
   const missing = (await readLines()).filter((line) => !isServed(line));
-  const listed = unservedOperations.flatMap(({ methods, path }) =>
-    methods.map((method) => `${method} ${shape(path)}`),
+  const listedRoutes = unservedOperations.flatMap(({ methods, path }) =>
+    methods.map((method) => `${method} ${pathShape(path)}`),
   );
-  expect(listed.toSorted()).toEqual(
-    missing.map(({ method, path }) => `${method} ${shape(path)}`).toSorted(),
+  expect(listedRoutes.toSorted()).toEqual(
+    missing.map(({ method, path }) => `${method} ${pathShape(path)}`).toSorted(),
   );
 });
 
 test('the interface lists no operation twice', async () => {
   const lines = await readLines();
-  const keys = lines.map((line) => `${line.method} ${shape(line.path)}`);
+  const keys = lines.map((line) => `${line.method} ${pathShape(line.path)}`);
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
 });
 
 test('every operation that the server serves stands in the interface, but for its own and for aliases', async () => {
-  const listed = new Set((await readLines()).map((line) => `${line.method} ${shape(line.path)}`));
-  const own = [
+  const listedRoutes = new Set(
+    (await readLines()).map((line) => `${line.method} ${pathShape(line.path)}`),
+  );
+  const ownRoutes = [
     'GET /health',
     'GET /healthz',
     'GET /readyz',
@@ -162,10 +164,10 @@ test('every operation that the server serves stands in the interface, but for it
     'POST /beacon/v2/*/g_variants/*',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
-    .map((row) => `${row.method} ${shape(row.paths[0])}`)
-    .filter((key) => !listed.has(key) && !own.includes(key));
+    .map((row) => `${row.method} ${pathShape(row.paths[0])}`)
+    .filter((key) => !listedRoutes.has(key) && !ownRoutes.includes(key));
   const advice = unlisted.map(
-    (key) => `add ${key} to test/api/interface.txt, or to \`own\` in this test`,
+    (key) => `add ${key} to test/api/interface.txt, or to \`ownRoutes\` in this test`,
   );
   expect(advice).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createContext, runInContext } from 'node:vm';
 import { idOf, send, startServer, type Client, type TestServer } from '../server.js';
 
-/** What the page's script uses of an element. */
+/** The members of an element that the page's script uses. */
 interface FakeElement {
   readonly tag: string;
   readonly children: (FakeElement | string)[];
@@ -18,7 +18,7 @@ interface FakeElement {
 }
 
 /** An operation on the page. */
-interface Shown {
+interface ShownPage {
   readonly name: string;
   readonly all: readonly FakeElement[];
 }
@@ -42,14 +42,16 @@ test('every operation has a body to send, with its required keys marked', async 
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, { deprecated, requestBody, parameters }] of Object.entries(methods)) {
       if (deprecated === true) continue;
-      const shown = operations.get(`${method.toUpperCase()} ${path}`);
-      const texts = shown!.all.map(({ textContent }) => textContent).join('\n');
+      const shownOperation = operations.get(`${method.toUpperCase()} ${path}`);
+      const texts = shownOperation!.all.map(({ textContent }) => textContent).join('\n');
       for (const { name, required } of parameters)
         if (required === true) expect(texts).toContain(`${name} (required)`);
       const content = requestBody?.content['application/json'];
       if (content === undefined) continue;
       bodies += 1;
-      const body = JSON.parse(shown!.all.find(({ tag }) => tag === 'textarea')!.value) as object;
+      const body = JSON.parse(
+        shownOperation!.all.find(({ tag }) => tag === 'textarea')!.value,
+      ) as object;
       const { required = [] } =
         document.components.schemas[content.schema.$ref.split('/').at(-1)!]!;
       expect(Object.keys(body)).toEqual(expect.arrayContaining([...required]));
@@ -64,10 +66,10 @@ test('keeps the token in the browser until it is cleared', async () => {
   const storage = new Map<string, string>();
   const first = await openPage(storage);
   expect(first.token.value).toBe('');
-  enter(first.token, ann.token);
+  enterText(first.token, ann.token);
   const second = await openPage(storage);
   expect(second.token.value).toBe(ann.token);
-  enter(second.token, '');
+  enterText(second.token, '');
   expect(storage.size).toBe(0);
 });
 
@@ -75,7 +77,7 @@ test('sends headers as headers: a repeated request with an Idempotency-Key creat
   const { operations, token } = await openPage(new Map());
   token.value = ann.token;
   const create = operations.get('POST /v2/vaults')!;
-  fill(create, { 'Idempotency-Key': 'once' });
+  fillFields(create, { 'Idempotency-Key': 'once' });
   const answers = [await sendBy(create), await sendBy(create)];
   for (const answer of answers) expect(answer).toMatch(/^POST \/v2\/vaults\n201 /);
   expect(answers[0]).toBe(answers[1]);
@@ -86,12 +88,12 @@ test('uploads a chosen file', async () => {
   token.value = ann.token;
   const vault_id = idOf(await ann.post('/v2/vaults', { name: 'Uploads' }));
   const object = { vault_id, object_type: 'file', filename: 'a.txt' };
-  const made = await ann.post('/v2/objects', object);
+  const createdObject = await ann.post('/v2/objects', object);
   const upload = operations.get('PUT /v2/uploads/{id}/{revision}')!;
-  fill(upload, { upload_url: String(made.json['upload_url']) });
+  fillFields(upload, { upload_url: String(createdObject.json['upload_url']) });
   upload.all.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
   expect(await sendBy(upload)).toMatch(/^PUT .*\n200 /);
-  const download = await ann.get(`/v2/objects/${idOf(made)}/download`);
+  const download = await ann.get(`/v2/objects/${idOf(createdObject)}/download`);
   const address = download.headers.get('location') ?? String(download.json['download_url']);
   expect((await send('', 'GET', address)).text).toBe('chosen');
 });
@@ -107,16 +109,16 @@ interface Described {
 /** Runs the script of the page with as much of a browser as it uses. */
 async function openPage(storage: Map<string, string>): Promise<{
   readonly token: FakeElement;
-  readonly operations: ReadonlyMap<string, Shown>;
+  readonly operations: ReadonlyMap<string, ShownPage>;
 }> {
   const page = await send(server.url, 'GET', '/docs');
   const [, script = ''] = /<script>(.*)<\/script>/s.exec(page.text) ?? [];
   const hash = createHash('sha256').update(script).digest('base64');
   expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
-  const [main, token] = [element('main'), element('input')];
+  const [main, token] = [newElement('main'), newElement('input')];
   const globals = {
     document: {
-      createElement: element,
+      createElement: newElement,
       querySelector: (selector: string) => (selector === 'main' ? main : token),
     },
     localStorage: {
@@ -130,9 +132,9 @@ async function openPage(storage: Map<string, string>): Promise<{
   };
   runInContext(script, createContext(globals));
   while (main.children.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  const details = descendants(main).filter(({ tag }) => tag === 'details');
-  const operations = details.map((one): [string, Shown] => {
-    const all = descendants(one);
+  const details = descendantsOf(main).filter(({ tag }) => tag === 'details');
+  const operations = details.map((one): [string, ShownPage] => {
+    const all = descendantsOf(one);
     const [, method, path] = all;
     const name = `${method!.textContent} ${path!.textContent}`;
     return [name, { name, all }];
@@ -140,7 +142,7 @@ async function openPage(storage: Map<string, string>): Promise<{
   return { token, operations: new Map(operations) };
 }
 
-function element(tag: string): FakeElement {
+function newElement(tag: string): FakeElement {
   const children: (FakeElement | string)[] = [];
   return {
     tag,
@@ -152,17 +154,19 @@ function element(tag: string): FakeElement {
   };
 }
 
-function descendants(one: FakeElement): readonly FakeElement[] {
-  return one.children.flatMap((kid) => (typeof kid === 'string' ? [] : [kid, ...descendants(kid)]));
+function descendantsOf(one: FakeElement): readonly FakeElement[] {
+  return one.children.flatMap((kid) =>
+    typeof kid === 'string' ? [] : [kid, ...descendantsOf(kid)],
+  );
 }
 
-function enter(input: FakeElement, value: string): void {
+function enterText(input: FakeElement, value: string): void {
   input.value = value;
   input.oninput?.();
 }
 
 /** Fills in parameters by name. */
-function fill({ all }: Shown, values: Readonly<Record<string, string>>): void {
+function fillFields({ all }: ShownPage, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     const label = all.find(({ tag, children }) => {
       const [first] = children;
@@ -173,7 +177,7 @@ function fill({ all }: Shown, values: Readonly<Record<string, string>>): void {
 }
 
 /** Presses the button; returns what the page then shows. */
-async function sendBy({ all }: Shown): Promise<string> {
+async function sendBy({ all }: ShownPage): Promise<string> {
   await all.find(({ tag }) => tag === 'button')!.onclick!();
   return all.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!
     .textContent;

@@ -15,10 +15,10 @@ async function ask(
   headers: Record<string, string>,
 ): Promise<Answer> {
   // prettier-ignore
-  const sent = request({ host: '127.0.0.1', port: server.port, path, headers });
+  const sentRequest = request({ host: '127.0.0.1', port: server.port, path, headers });
   const answer = new Promise<Answer>((resolve, reject) => {
-    sent.on('error', reject);
-    sent.on('response', (response) => {
+    sentRequest.on('error', reject);
+    sentRequest.on('response', (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       response.on('end', () => {
@@ -27,7 +27,7 @@ async function ask(
       });
     });
   });
-  sent.end();
+  sentRequest.end();
   return answer;
 }
 
@@ -54,7 +54,7 @@ describe('the address of an account', () => {
 });
 
 describe('forged headers (W8)', () => {
-  const forged = (n: number): Record<string, string> => ({
+  const forgedHeaders = (n: number): Record<string, string> => ({
     forwarded: `for=198.51.100.${n};host=evil.test;proto=https`,
     'x-forwarded-for': `198.51.100.${n}`,
     'x-forwarded-host': 'evil.test',
@@ -70,11 +70,11 @@ describe('forged headers (W8)', () => {
     const server = await startServer({ ...options, limits });
     try {
       const user = await server.user('ann');
-      const { json } = await user.call('GET', '/v2/vaults', undefined, forged(1));
+      const { json } = await user.call('GET', '/v2/vaults', undefined, forgedHeaders(1));
       expect(json['url']).toBe(`${server.url}/v2/vaults`);
       const statuses: number[] = [];
       for (let n = 1; n <= 4; n++)
-        statuses.push((await ask(server, '/v1/user', { ...wrong, ...forged(n) })).status);
+        statuses.push((await ask(server, '/v1/user', { ...wrong, ...forgedHeaders(n) })).status);
       expect(statuses).toEqual([401, 401, 401, 429]);
       expect(server.logs.join('\n')).not.toContain('198.51.100.');
       expect(server.logs.at(-1)).toContain('"address":"127.0.0.1"');

@@ -4,7 +4,7 @@ import { forwardedReader, type Forwarded } from '../../../api/http/forwarded.js'
 
 const trusted = ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'];
 
-function read(headers: Record<string, string>, peer = '127.0.0.1'): Forwarded {
+function readForwarded(headers: Record<string, string>, peer = '127.0.0.1'): Forwarded {
   const socket = { remoteAddress: peer } as Socket;
   return forwardedReader(trusted)({ headers, socket });
 }
@@ -56,7 +56,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   ...['a', '//evil.test', '/a/../b', '/..', '/.', '/a"b', '/a b', '/a%2fb', '/', ''].map(
     (prefix): [Record<string, string>, Forwarded] => [{ 'x-forwarded-prefix': prefix }, {}],
   ),
-  // Both kinds: together, or against each other.
+  // Both kinds of headers: in agreement, or in contradiction.
   [
     { forwarded: 'for=192.0.2.1;proto=https', 'x-forwarded-for': '192.0.2.1', 'x-forwarded-prefix': '/a' },
     { client: '192.0.2.1', proto: 'https', prefix: '/a' },
@@ -67,15 +67,18 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
 ]; // prettier-ignore
 
 test.each(cases)('%j from a trusted proxy', (headers, expected) => {
-  const told = Object.entries(read(headers)).filter(([, value]) => value !== undefined);
-  expect(Object.fromEntries(told)).toEqual(expected);
+  const toldParts = Object.entries(readForwarded(headers)).filter(
+    ([, value]) => value !== undefined,
+  );
+  expect(Object.fromEntries(toldParts)).toEqual(expected);
 });
 
 test('any other peer tells nothing, and neither does any without trusted proxies (W8)', () => {
   const headers = { forwarded: 'for=1.1.1.1;host=evil.test', 'x-forwarded-prefix': '/a' };
-  for (const peer of ['192.0.2.1', '::1', '11.0.0.1', '']) expect(read(headers, peer)).toEqual({});
+  for (const peer of ['192.0.2.1', '::1', '11.0.0.1', ''])
+    expect(readForwarded(headers, peer)).toEqual({});
   for (const peer of ['::ffff:127.0.0.1', '10.255.0.1', 'fd12::1'])
-    expect(read(headers, peer)).toMatchObject({ client: '1.1.1.1' });
+    expect(readForwarded(headers, peer)).toMatchObject({ client: '1.1.1.1' });
   const socket = { remoteAddress: '127.0.0.1' } as Socket;
   expect(forwardedReader([])({ headers, socket })).toEqual({});
 });

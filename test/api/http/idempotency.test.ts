@@ -23,10 +23,10 @@ beforeAll(async () => {
 
 let keys = 0;
 const newKey = (): string => `key-${(keys += 1)}`;
-function post(path: string, body: unknown, key: string, client = ann): Promise<Answer> {
+function postWithKey(path: string, body: unknown, key: string, client = ann): Promise<Answer> {
   return client.call('POST', path, body, { 'idempotency-key': key });
 }
-const records = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
+const importBody = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
 
 test('every operation that creates something can show it again', () => {
   const creating = Object.values(operations).filter(({ status }) => status === 201);
@@ -47,7 +47,7 @@ describe('C8: the same key and body', () => {
     ['/v2/objects', () => ({ vault_id: vaultId, object_type: 'folder', filename: 'twice' })],
     ['/v2/datasets', () => ({ vault_id: vaultId, name: 'twice', fields: [{ name: 'a' }] })],
     ['/v2/dataset_fields', () => ({ dataset_id: datasetId, name: 'twice' })],
-    ['/v2/dataset_imports', () => records(1)],
+    ['/v2/dataset_imports', () => importBody(1)],
     ['/v2/saved_queries', () => ({ name: 'twice' })],
     ['/v2/dataset_templates', () => ({ name: 'twice' })],
     ['/v2/tokens', () => ({ name: 'twice' })],
@@ -61,8 +61,8 @@ describe('C8: the same key and body', () => {
   ])('give the first of %s', async (path, body) => {
     const key = newKey();
     const client = path.startsWith('/v1') ? admin : ann;
-    const first = await post(path, body(), key, client);
-    const second = await post(path, body(), key, client);
+    const first = await postWithKey(path, body(), key, client);
+    const second = await postWithKey(path, body(), key, client);
     expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
     expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(idOf(second)).toBe(idOf(first));
@@ -71,47 +71,47 @@ describe('C8: the same key and body', () => {
   });
 
   test('create a second resource when the key is missing', async () => {
-    const first = await ann.post('/v2/dataset_imports', records(2));
-    const second = await ann.post('/v2/dataset_imports', records(2));
+    const first = await ann.post('/v2/dataset_imports', importBody(2));
+    const second = await ann.post('/v2/dataset_imports', importBody(2));
     expect(idOf(second)).not.toBe(idOf(first));
   });
 
   test('return the resource in its current state, and 404 when it has been deleted', async () => {
     const key = newKey();
     const body = { vault_id: vaultId, object_type: 'folder', filename: 'renamed' };
-    const id = idOf(await post('/v2/objects', body, key));
+    const id = idOf(await postWithKey('/v2/objects', body, key));
     await ann.patch(`/v2/objects/${id}`, { filename: 'new name' });
-    expect((await post('/v2/objects', body, key)).json['filename']).toBe('new name');
+    expect((await postWithKey('/v2/objects', body, key)).json['filename']).toBe('new name');
     await ann.delete(`/v2/objects/${id}`);
-    expect((await post('/v2/objects', body, key)).status).toBe(404);
+    expect((await postWithKey('/v2/objects', body, key)).status).toBe(404);
   });
 
   test('are one in quotes and without', async () => {
     const key = newKey();
-    const first = await post('/v2/vaults', { name: 'Quoted' }, `"${key}"`);
-    expect(idOf(await post('/v2/vaults', { name: 'Quoted' }, key))).toBe(idOf(first));
+    const first = await postWithKey('/v2/vaults', { name: 'Quoted' }, `"${key}"`);
+    expect(idOf(await postWithKey('/v2/vaults', { name: 'Quoted' }, key))).toBe(idOf(first));
   });
 
   test('of several at once make one', async () => {
     const key = newKey();
-    const before = await total();
+    const before = await totalRecords();
     const answers = await Promise.all(
-      Array.from({ length: 30 }, () => post('/v2/dataset_imports', records(3), key)),
+      Array.from({ length: 30 }, () => postWithKey('/v2/dataset_imports', importBody(3), key)),
     );
-    const made = answers.filter(({ status }) => status === 201);
-    expect(new Set(made.map(idOf)).size).toBe(1);
+    const createdAnswers = answers.filter(({ status }) => status === 201);
+    expect(new Set(createdAnswers.map(idOf)).size).toBe(1);
     for (const { status, json } of answers) {
       expect([201, 409]).toContain(status);
       if (status === 409) expect(json['detail']).toMatch(/being carried out/);
     }
-    expect(await total()).toBe(before + 1);
+    expect(await totalRecords()).toBe(before + 1);
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
     const next = random(seed);
     const key = newKey();
-    const before = await total();
-    const body = JSON.stringify(records(4));
+    const before = await totalRecords();
+    const body = JSON.stringify(importBody(4));
     const text =
       `POST /v2/dataset_imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
       `Idempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -125,69 +125,82 @@ describe('C8: the same key and body', () => {
       if (next() < 0.5) socket.resetAndDestroy();
       else socket.destroy();
     }
-    let last = await post('/v2/dataset_imports', records(4), key);
-    while (last.status === 409) last = await post('/v2/dataset_imports', records(4), key);
+    let last = await postWithKey('/v2/dataset_imports', importBody(4), key);
+    while (last.status === 409) last = await postWithKey('/v2/dataset_imports', importBody(4), key);
     expect([seed, last.status]).toEqual([seed, 201]);
     await waitFor(ann, `/v2/dataset_imports/${idOf(last)}`);
-    expect([seed, await total()]).toEqual([seed, before + 1]);
+    expect([seed, await totalRecords()]).toEqual([seed, before + 1]);
     const found = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
     expect([seed, found.json['total']]).toEqual([seed, 1]);
   });
 });
 
-async function total(): Promise<number> {
+async function totalRecords(): Promise<number> {
   return Number((await ann.get(`/v2/datasets/${datasetId}/imports`)).json['total']);
 }
 
 describe('a key', () => {
   test('that was used for another request is refused, and nothing is created', async () => {
     const key = newKey();
-    const first = await post('/v2/dataset_imports', records(5), key);
-    const before = await total();
-    const other = await post('/v2/dataset_imports', records(6), key);
-    expect([other.status, Object.keys(other.json)]).toEqual([422, ['detail']]);
-    expect((await post('/v2/vaults', records(5), key)).status).toBe(422);
-    expect(await total()).toBe(before);
-    expect(idOf(await post('/v2/dataset_imports', records(5), key))).toBe(idOf(first));
+    const first = await postWithKey('/v2/dataset_imports', importBody(5), key);
+    const before = await totalRecords();
+    const otherAnswer = await postWithKey('/v2/dataset_imports', importBody(6), key);
+    expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([422, ['detail']]);
+    expect((await postWithKey('/v2/vaults', importBody(5), key)).status).toBe(422);
+    expect(await totalRecords()).toBe(before);
+    expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(idOf(first));
   });
 
   test('belongs to its user', async () => {
     const bob = await server.user('bob');
     const key = newKey();
-    const first = await post('/v2/vaults', { name: 'Mine' }, key);
-    const second = await post('/v2/vaults', { name: 'Yours' }, key, bob);
+    const first = await postWithKey('/v2/vaults', { name: 'Mine' }, key);
+    const second = await postWithKey('/v2/vaults', { name: 'Yours' }, key, bob);
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(idOf(second)).not.toBe(idOf(first));
   });
 
   test('of a request that was refused is free again', async () => {
     const key = newKey();
-    expect((await post('/v2/vaults', { name: '' }, key)).status).toBe(400);
-    expect((await post('/v2/dataset_imports', records(7), key)).status).toBe(201);
+    expect((await postWithKey('/v2/vaults', { name: '' }, key)).status).toBe(400);
+    expect((await postWithKey('/v2/dataset_imports', importBody(7), key)).status).toBe(201);
   });
 
   test('is not needed to read, and a token with the scope read creates nothing with it', async () => {
     const reader = await server.user('reader', { scope: 'read' });
-    expect((await post('/v2/vaults', { name: 'R' }, newKey(), reader)).status).toBe(403);
+    expect((await postWithKey('/v2/vaults', { name: 'R' }, newKey(), reader)).status).toBe(403);
     const key = newKey();
     for (let i = 0; i < 2; i += 1) {
-      const { status, headers } = await post(`/v2/datasets/${datasetId}/data`, { limit: i }, key);
+      const { status, headers } = await postWithKey(
+        `/v2/datasets/${datasetId}/data`,
+        { limit: i },
+        key,
+      );
       expect([status, headers.get('idempotent-replayed')]).toEqual([200, null]);
     }
   });
 
   test('T0: has up to 255 characters (idempotencyKeyBytes)', async () => {
-    const most = budgets.idempotencyKeyBytes;
-    expect((await post('/v2/vaults', { name: 'Long' }, 'k'.repeat(most))).status).toBe(201);
-    const long = await post('/v2/vaults', { name: 'Longer' }, 'k'.repeat(most + 1));
-    expect([long.status, long.text]).toEqual([
+    const maxBytes = budgets.idempotencyKeyBytes;
+    expect((await postWithKey('/v2/vaults', { name: 'Long' }, 'k'.repeat(maxBytes))).status).toBe(
+      201,
+    );
+    const longAnswer = await postWithKey(
+      '/v2/vaults',
+      { name: 'Longer' },
+      'k'.repeat(maxBytes + 1),
+    );
+    expect([longAnswer.status, longAnswer.text]).toEqual([
       400,
       expect.stringContaining(
         'An Idempotency-Key has 1 to 255 printable ASCII characters: take a UUID',
       ),
     ]);
     for (const key of ['', ' ', '""', 'clé', 'a\tb']) {
-      expect([key, (await post('/v2/vaults', { name: 'Odd' }, key)).status]).toEqual([key, 400]);
+      expect([key, (await postWithKey('/v2/vaults', { name: 'Odd' }, key)).status]).toEqual([
+        key,
+        400,
+      ]);
     }
   });
 });
@@ -213,10 +226,10 @@ describe('the keys of a catalogue', () => {
     const lake = await Lake.make();
     const { idempotencyKeys } = lake.catalog;
     const { withIdempotencyKey } = await import('../../../engine/catalog/idempotency-keys.js');
-    const made = { ...request, key: 'made' };
-    await idempotencyKeys.begin(made);
+    const keyRequest = { ...request, key: 'made' };
+    await idempotencyKeys.begin(keyRequest);
     await idempotencyKeys.begin(request);
-    const vault = await withIdempotencyKey(made, () =>
+    const vault = await withIdempotencyKey(keyRequest, () =>
       lake.catalog.vaults.create({ name: 'V', accountId: 1, userId: 1 }),
     );
     // A create that fails takes its note back with everything else.
@@ -228,14 +241,15 @@ describe('the keys of a catalogue', () => {
         }),
       ),
     ).rejects.toThrow('killed');
-    await idempotencyKeys.forget(made);
+    await idempotencyKeys.forget(keyRequest);
     await lake.close();
-    const again = await openCatalog(lake.data.catalog);
-    const next = (key: string) => again.idempotencyKeys.begin({ ...request, key, owner: 'second' });
+    const reopenedCatalog = await openCatalog(lake.data.catalog);
+    const next = (key: string) =>
+      reopenedCatalog.idempotencyKeys.begin({ ...request, key, owner: 'second' });
     expect(await next('made')).toEqual({ kind: 'replay', id: vault.id });
     expect(await next('k')).toEqual({ kind: 'new' });
     expect(await next('k')).toEqual({ kind: 'busy' });
-    await again.close();
+    await reopenedCatalog.close();
     await (await Lake.open(lake.data.root)).remove();
   });
 });

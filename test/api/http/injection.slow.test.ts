@@ -134,8 +134,8 @@ const filters = lists.flatMap((row) =>
   Object.keys(row.query ?? {}).map((name) => [row.paths[0].replace(':id', '$D'), name] as const),
 );
 
-/** What the catalogue shows of everything: no answer may change it. */
-async function digest(): Promise<string> {
+/** A digest of the catalogue, which no request may change. */
+async function catalogDigest(): Promise<string> {
   const paths = [
     '/v2/vaults',
     '/v2/objects',
@@ -174,7 +174,7 @@ describe('odd texts (Q1, Q2)', () => {
   });
 
   test('in every part of a query are refused, or are values like others', async () => {
-    const before = await digest();
+    const before = await catalogDigest();
     for (const text of corpus) {
       const bodies: readonly object[] = [
         { filters: [[text, 'x']] },
@@ -198,27 +198,27 @@ describe('odd texts (Q1, Q2)', () => {
       ];
       for (const body of bodies) {
         const answer = await ann.post(`/v2/datasets/${fixture.datasetId}/data`, body);
-        const shown = JSON.stringify(body).slice(0, 80);
-        expect([shown, [200, 400].includes(answer.status)]).toEqual([shown, true]);
+        const bodyText = JSON.stringify(body).slice(0, 80);
+        expect([bodyText, [200, 400].includes(answer.status)]).toEqual([bodyText, true]);
         expect(answer.text.startsWith('{')).toBe(true);
       }
     }
-    expect(await digest()).toBe(before);
+    expect(await catalogDigest()).toBe(before);
   });
 
   test('as values of bodies are stored as they are or refused, in every position', async () => {
     for (const [index, text] of corpus.entries()) {
-      const made = await ann.post('/v2/vaults', {
+      const createdVault = await ann.post('/v2/vaults', {
         name: text,
         description: text,
         metadata: { [text]: text },
         tags: [text],
         default_storage_class: null,
       });
-      expect([text, [201, 400].includes(made.status)]).toEqual([text, true]);
-      if (made.status === 201) {
-        expect(made.json).toMatchObject({ name: text, description: text });
-        expect(Object.entries(made.json['metadata'] as object)).toEqual([[text, text]]);
+      expect([text, [201, 400].includes(createdVault.status)]).toEqual([text, true]);
+      if (createdVault.status === 201) {
+        expect(createdVault.json).toMatchObject({ name: text, description: text });
+        expect(Object.entries(createdVault.json['metadata'] as object)).toEqual([[text, text]]);
       }
       const object = await ann.post('/v2/objects', {
         vault_id: fixture.vaultId,

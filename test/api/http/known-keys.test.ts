@@ -7,7 +7,7 @@ import { operations, schemas } from '../../../api/resources/index.js';
 import { listOf, makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
 
 const keys = new KnownKeys(operations, schemas);
-const strict = { prefer: 'handling=strict' };
+const strictHeaders = { prefer: 'handling=strict' };
 
 /** The ignored keys of a request, or the messages by key of its 400. */
 function check(
@@ -27,7 +27,7 @@ const withBody = rows.filter(
 );
 
 /** A long key with two letters in the wrong order. */
-function misspelt(known: readonly string[]): { readonly word: string; readonly meant: string } {
+function misspell(known: readonly string[]): { readonly word: string; readonly meant: string } {
   const meant = known.find((key) => /^\w(\w)(?!\1)\w\w/.test(key))!;
   return { word: meant[0]! + meant[2]! + meant[1]! + meant.slice(3), meant };
 }
@@ -36,14 +36,14 @@ describe('every operation with a body', () => {
   test.each(withBody.map((row) => [row.id, row] as const))(
     '%s refuses a misspelt key and names any other',
     (id, { body }) => {
-      const { word, meant } = misspelt(Object.keys(body.schema['properties'] as object));
+      const { word, meant } = misspell(Object.keys(body.schema['properties'] as object));
       const suggestion = `Unknown key. Did you mean "${meant}"?`;
       expect(check(id, { body: { [word]: 1 } })).toEqual({ [word]: [suggestion] });
       expect(check(id, { body: { zzz_mine: 1 } })).toEqual(['zzz_mine']);
-      expect(check(id, { body: { zzz_mine: 1 }, headers: strict })).toEqual({
+      expect(check(id, { body: { zzz_mine: 1 }, headers: strictHeaders })).toEqual({
         zzz_mine: [expect.stringMatching(/^Unknown key\. Known keys: /)],
       });
-      expect(check(id, { body: body.example, headers: strict })).toEqual([]);
+      expect(check(id, { body: body.example, headers: strictHeaders })).toEqual([]);
     },
   );
 });
@@ -127,7 +127,7 @@ describe('within a body', () => {
 
   test('a repeated key that the user cannot change is named, also with strict handling', () => {
     const body = { name: 'a', created_at: '2026-01-01', url: 'x' };
-    expect(check('vaults.patch', { body, headers: strict })).toEqual(['created_at', 'url']);
+    expect(check('vaults.patch', { body, headers: strictHeaders })).toEqual(['created_at', 'url']);
   });
 });
 
@@ -153,9 +153,9 @@ describe('on the wire', () => {
       request: answer.headers.get('x-request-id'),
       keys: 'mine, meta, workers',
     });
-    const plain = await ann.post(data, { limit: 1 });
-    expect(plain.headers.has('ignored-keys')).toBe(false);
-    expect(plain.headers.has('preference-applied')).toBe(false);
+    const plainAnswer = await ann.post(data, { limit: 1 });
+    expect(plainAnswer.headers.has('ignored-keys')).toBe(false);
+    expect(plainAnswer.headers.has('preference-applied')).toBe(false);
   });
 
   test('refuses a misspelt key instead of answering with everything', async () => {
@@ -176,8 +176,13 @@ describe('on the wire', () => {
     expect(answer.status).toBe(400);
     expect(answer.headers.get('preference-applied')).toBe('handling=strict');
     expect(Object.keys(answer.json)).toEqual(['meta']);
-    const lenient = await ann.call('POST', data, { meta: true }, { prefer: 'handling=lenient' });
-    expect(lenient.status).toBe(200);
+    const lenientAnswer = await ann.call(
+      'POST',
+      data,
+      { meta: true },
+      { prefer: 'handling=lenient' },
+    );
+    expect(lenientAnswer.status).toBe(200);
   });
 
   test('refuses only the query of a batch that has the mistake', async () => {
@@ -245,8 +250,8 @@ describe('on the wire', () => {
     const dataset_id = fixture.datasetId;
     const inline = { dataset_id, records: [{ n: 1 }], reader_params: { delimeter: ';' } };
     const general = { dataset_id, manifest: { files: [{ object_id: fixture.fileId }] }, reader_params: { delimeter: ';' } }; // prettier-ignore
-    const own = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
-    for (const body of [inline, general, own]) {
+    const importBody = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
+    for (const body of [inline, general, importBody]) {
       const answer = await ann.post('/v2/dataset_imports', body);
       expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('delimeter')]);
     }

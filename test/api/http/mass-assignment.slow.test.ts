@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What the owner may change, by resource; every other key of an answer must stay as it was (threat A6). */
+/** The keys that the owner may change, by resource; every other key must stay unchanged (threat A6). */
 const writable: Readonly<Record<string, readonly string[]>> = {
   vaults: [
     'name',
@@ -52,7 +52,7 @@ const writable: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Another value of the same kind. */
-function changed(value: unknown): unknown {
+function changeJson(value: unknown): unknown {
   if (typeof value === 'boolean') return !value;
   if (typeof value === 'number') return value + 1;
   if (typeof value === 'string') return `${value}x`;
@@ -74,7 +74,7 @@ describe.each(Object.keys(writable))('%s (A6)', (kind) => {
       const before = (await ann.get(path)).json;
       for (const [key, value] of Object.entries(before)) {
         if (writable[kind]?.includes(key)) continue;
-        const answer = await ann.call(method, path, { [key]: changed(value) });
+        const answer = await ann.call(method, path, { [key]: changeJson(value) });
         // Refusing is as good as ignoring: a status can only become canceled, a type stays.
         expect([key, answer.status === 200 || answer.status === 400]).toEqual([key, true]);
         expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));

@@ -18,8 +18,8 @@ import {
 } from '../server.js';
 import { isOfAccount, isOwned, isPersonal } from './owned-resources.js';
 
-/** What each operation on a thing asks of the caller, from the specification's tables: once more than in the code (threat A2). */
-const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
+/** The permission that each operation requires, from the specification's tables, independently of the code (threat A2). */
+const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
   'vaults.get': 'read',
   'vaults.put': 'write',
   'vaults.patch': 'write',
@@ -97,9 +97,9 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
 };
 
 const levels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
-const people = ['owner', 'admin', 'write', 'read', 'member', 'none', 'stranger', 'anonymous'] as const; // prettier-ignore
-type Person = (typeof people)[number];
-const held: Readonly<Record<Person, number>> = {
+const personNames = ['owner', 'admin', 'write', 'read', 'member', 'none', 'stranger', 'anonymous'] as const; // prettier-ignore
+type Person = (typeof personNames)[number];
+const heldPermissions: Readonly<Record<Person, number>> = {
   owner: 3,
   admin: 3,
   write: 2,
@@ -113,10 +113,10 @@ const held: Readonly<Record<Person, number>> = {
 let server: TestServer;
 let clients: Record<Person, Client>;
 let fixture: Fixture;
-/** One that has rejected a record. */
+/** An import that has rejected a record. */
 let failedImportId: number;
 let migrationId: number;
-/** One that has rejected a record. */
+/** A migration that has rejected a record. */
 let failedMigrationId: number;
 let archiveTaskIds: ArchiveTaskIds;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
@@ -162,7 +162,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Their signed address is the credential. */
+/** Operations whose signed address is the credential. */
 const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
 /** The id that an operation's path wants. */
@@ -190,7 +190,7 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
   return path.replace(':ids', 'x').replace(':id', String(id)).replace(':version', version);
 }
 
-function call(client: Client, row: OperationRow, path: string): Promise<Answer> {
+function callRow(client: Client, row: OperationRow, path: string): Promise<Answer> {
   return client.call(
     row.method,
     path,
@@ -199,41 +199,43 @@ function call(client: Client, row: OperationRow, path: string): Promise<Answer> 
 }
 
 const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
-  ([id, row]) => row.paths[0].includes(':id') && needed[id] !== undefined,
+  ([id, row]) => row.paths[0].includes(':id') && neededPermissions[id] !== undefined,
 );
 
 test('the table has every operation on a thing', () => {
-  const own = ['uploads.put', 'uploads.part', 'objectCopies.get', ...downloads];
+  const ownRoutes = ['uploads.put', 'uploads.part', 'objectCopies.get', ...downloads];
   const all = (Object.entries(operations) as [string, OperationRow][])
-    .filter(([id, row]) => row.paths[0].includes(':id') && !own.includes(id))
+    .filter(([id, row]) => row.paths[0].includes(':id') && !ownRoutes.includes(id))
     .filter(([id]) => !isOwned(id) && !isPersonal(id) && !isOfAccount(id))
     .map(([id]) => id);
-  const missing = all.filter((id) => needed[id] === undefined);
+  const missing = all.filter((id) => neededPermissions[id] === undefined);
   const advice = missing.map(
-    (id) => `add ${id} to \`needed\`, or to owned-resources.ts if users or accounts own it`,
+    (id) =>
+      `add ${id} to \`neededPermissions\`, or to owned-resources.ts if users or accounts own it`,
   );
   expect(advice).toEqual([]);
-  expect(Object.keys(needed).toSorted()).toEqual(all.toSorted());
+  expect(Object.keys(neededPermissions).toSorted()).toEqual(all.toSorted());
 });
 
-describe.each(people)('%s (A2)', (person) => {
+describe.each(personNames)('%s (A2)', (person) => {
   // Deletions that are allowed end the fixture: whether they work is tested beside each resource.
-  const safe = rows.filter(
-    ([id, row]) => row.method !== 'DELETE' || held[person] < levels[needed[id] ?? 'admin'],
+  const safeRoutes = rows.filter(
+    ([id, row]) =>
+      row.method !== 'DELETE' || heldPermissions[person] < levels[neededPermissions[id] ?? 'admin'],
   );
 
-  test.each(safe.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
-    const level = levels[needed[id] ?? 'admin'];
+  test.each(safeRoutes.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
+    const level = levels[neededPermissions[id] ?? 'admin'];
     for (const path of row.paths) {
-      const answer = await call(clients[person], row, targetOf(path));
-      const missing = await call(clients[person], row, targetOf(path, 'missing'));
-      if (held[person] === -1) {
+      const answer = await callRow(clients[person], row, targetOf(path));
+      const missing = await callRow(clients[person], row, targetOf(path, 'missing'));
+      if (heldPermissions[person] === -1) {
         expect([answer.status, missing.status]).toEqual([401, 401]);
-      } else if (held[person] === 0) {
-        // Not readable is the same as not there, to the last byte.
+      } else if (heldPermissions[person] === 0) {
+        // An unreadable resource has the same answer as a missing one, to the last byte.
         expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not found"}']);
         expect([missing.status, missing.text]).toEqual([404, '{"detail":"Not found"}']);
-      } else if (held[person] < level) {
+      } else if (heldPermissions[person] < level) {
         expect([answer.status, Object.keys(answer.json)]).toEqual([403, ['detail']]);
         expect(missing.status).toBe(404);
       } else {
@@ -272,9 +274,13 @@ describe('ids in bodies (A2)', () => {
     const wrong = bodies(missing);
     for (const [index, [method, path, body]] of bodies(right).entries()) {
       const answer = await clients[person].call(method, path, body);
-      const other = await clients[person].call(method, path, wrong[index]?.[2]);
-      const plain = (one: Answer): string => one.text.replaceAll(/\d+/g, '#');
-      expect([path, answer.status, plain(answer)]).toEqual([path, other.status, plain(other)]);
+      const otherAnswer = await clients[person].call(method, path, wrong[index]?.[2]);
+      const withoutIds = (one: Answer): string => one.text.replaceAll(/\d+/g, '#');
+      expect([path, answer.status, withoutIds(answer)]).toEqual([
+        path,
+        otherAnswer.status,
+        withoutIds(otherAnswer),
+      ]);
       expect([path, answer.status === 404 || answer.status === 400]).toEqual([path, true]);
     }
   });
@@ -293,36 +299,40 @@ describe('ids in bodies (A2)', () => {
   });
 
   test('others are not told apart when moved into, imported from or exported to (A5)', async () => {
-    const other = await makeFixture(clients.stranger, 'Mine');
-    const own = clients.stranger;
+    const otherFixture = await makeFixture(clients.stranger, 'Mine');
+    const ownClient = clients.stranger;
     const secret = [
-      await own.patch(`/v2/objects/${other.fileId}`, { parent_object_id: fixture.folderId }),
-      await own.patch(`/v2/objects/${other.fileId}`, { parent_object_id: 98_765_432_111 }),
-      await own.post('/v2/dataset_imports', {
-        dataset_id: other.datasetId,
+      await ownClient.patch(`/v2/objects/${otherFixture.fileId}`, {
+        parent_object_id: fixture.folderId,
+      }),
+      await ownClient.patch(`/v2/objects/${otherFixture.fileId}`, {
+        parent_object_id: 98_765_432_111,
+      }),
+      await ownClient.post('/v2/dataset_imports', {
+        dataset_id: otherFixture.datasetId,
         object_id: fixture.fileId,
       }),
-      await own.post('/v2/dataset_imports', {
-        dataset_id: other.datasetId,
+      await ownClient.post('/v2/dataset_imports', {
+        dataset_id: otherFixture.datasetId,
         object_id: 98_765_432_111,
       }),
-      await own.post('/v2/dataset_exports', {
-        dataset_id: other.datasetId,
+      await ownClient.post('/v2/dataset_exports', {
+        dataset_id: otherFixture.datasetId,
         format: 'json',
         target_full_path: `acme:${secretWord}:/x`,
       }),
-      await own.post('/v2/dataset_exports', {
-        dataset_id: other.datasetId,
+      await ownClient.post('/v2/dataset_exports', {
+        dataset_id: otherFixture.datasetId,
         format: 'json',
         target_full_path: 'acme:nowhere:/x',
       }),
-      await own.post('/v2/dataset_imports', {
-        dataset_id: other.datasetId,
-        manifest: { files: [{ object_id: other.fileId }, { object_id: fixture.fileId }] },
+      await ownClient.post('/v2/dataset_imports', {
+        dataset_id: otherFixture.datasetId,
+        manifest: { files: [{ object_id: otherFixture.fileId }, { object_id: fixture.fileId }] },
       }),
-      await own.post('/v2/dataset_imports', {
-        dataset_id: other.datasetId,
-        manifest: { files: [{ object_id: other.fileId }, { object_id: 98_765_432_111 }] },
+      await ownClient.post('/v2/dataset_imports', {
+        dataset_id: otherFixture.datasetId,
+        manifest: { files: [{ object_id: otherFixture.fileId }, { object_id: 98_765_432_111 }] },
       }),
     ].map(({ status, text }) => [status, text.replaceAll(/\d+/g, '#')]);
     expect(secret[0]).toEqual(secret[1]);
@@ -377,8 +387,8 @@ describe('what may not be read (A3)', () => {
       for (const path of paths) {
         const answer = await clients[person].get(path);
         expect(answer.status).toBe(200);
-        const rest = answer.text.replaceAll(answer.json['url'] as string, '');
-        expect([path, rest.includes(secretWord)]).toEqual([path, false]);
+        const restOfAnswer = answer.text.replaceAll(answer.json['url'] as string, '');
+        expect([path, restOfAnswer.includes(secretWord)]).toEqual([path, false]);
         if (path.includes('?')) {
           const isMine = /glob=\*|regex/.test(path);
           if (!isMine) expect([path, answer.json['total']]).toEqual([path, 0]);

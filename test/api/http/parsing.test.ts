@@ -6,7 +6,7 @@ import { Form, readBoolean, readId } from '../../../api/http/form.js';
 import { logLine, withoutSecrets } from '../../../api/http/log.js';
 import { listEnvelope, readPage } from '../../../api/http/page.js';
 import { rateLimiter } from '../../../api/http/rate-limiter.js';
-import { attachment, urlSigner } from '../../../api/http/signed-url.js';
+import { attachmentHeader, urlSigner } from '../../../api/http/signed-url.js';
 import { AppError, InputError, invalid } from '../../../engine/core/errors.js';
 
 describe('a form', () => {
@@ -188,20 +188,20 @@ describe('the rate limiter', () => {
 
 describe('signed addresses', () => {
   const signer = urlSigner(Buffer.alloc(32, 1));
-  const signed = signer.sign('GET', '/v2/downloads/objects/1/1?x=a%20b', 10_000);
+  const signedUrl = signer.sign('GET', '/v2/downloads/objects/1/1?x=a%20b', 10_000);
 
   test('hold for their method, to the second, and under their key (D7)', () => {
-    expect(() => signer.verify('GET', signed, 10_000)).not.toThrow();
-    expect(() => signer.verify('HEAD', signed, 10_000)).not.toThrow();
-    expect(() => signer.verify('GET', signed, 10_001)).toThrow('expired');
-    expect(() => signer.verify('PUT', signed, 0)).toThrow('not valid');
-    expect(() => urlSigner(Buffer.alloc(32, 2)).verify('GET', signed, 0)).toThrow('not valid');
-    expect(() => signer.verify('GET', `${signed}&a=b`, 0)).toThrow('not valid');
+    expect(() => signer.verify('GET', signedUrl, 10_000)).not.toThrow();
+    expect(() => signer.verify('HEAD', signedUrl, 10_000)).not.toThrow();
+    expect(() => signer.verify('GET', signedUrl, 10_001)).toThrow('expired');
+    expect(() => signer.verify('PUT', signedUrl, 0)).toThrow('not valid');
+    expect(() => urlSigner(Buffer.alloc(32, 2)).verify('GET', signedUrl, 0)).toThrow('not valid');
+    expect(() => signer.verify('GET', `${signedUrl}&a=b`, 0)).toThrow('not valid');
     expect(() => signer.verify('GET', '/x', 0)).toThrow('not valid');
   });
 
   test('name files so that every header parser finds the name (D1)', () => {
-    expect(attachment('a"b\\c;é.txt')).toBe(
+    expect(attachmentHeader('a"b\\c;é.txt')).toBe(
       `attachment; filename="a_b_c__.txt"; filename*=UTF-8''a%22b%5Cc%3B%C3%A9.txt`,
     );
   });

@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What takes a right away while the import runs (threat A4). */
-const losses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<unknown>>> = {
+/** Events that take a right away while the import runs (threat A4). */
+const rightLosses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<unknown>>> = {
   'the vault is no longer theirs to write': (ben, vaultId) => grant(server, vaultId, ben, 'read'),
   'the vault is no longer theirs to read': (ben, vaultId) =>
     server.catalog.vaultPermissions.grant(vaultId, { userId: ben.user.id }, null),
@@ -31,10 +31,10 @@ const losses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<
   'they leave': (ben) => server.catalog.users.update(ben.user.id, { isActive: false }),
 };
 
-test.each(Object.keys(losses))(
+test.each(Object.keys(rightLosses))(
   'an import fails, and changes nothing, when %s (A4)',
   async (loss) => {
-    const ben = await server.user(`ben-${Object.keys(losses).indexOf(loss)}`);
+    const ben = await server.user(`ben-${Object.keys(rightLosses).indexOf(loss)}`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: loss }));
     if (loss.includes('group')) {
       const { groups, vaultPermissions } = server.catalog;
@@ -44,15 +44,15 @@ test.each(Object.keys(losses))(
     } else await grant(server, vaultId, ben, 'write');
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     const file = { vault_id: vaultId, object_type: 'file', filename: 'big.json' };
-    const made = await ben.post('/v2/objects', file);
+    const createdObject = await ben.post('/v2/objects', file);
     const line = `{"t":"${'x'.repeat(80)}"}\n`;
-    await send('', 'PUT', String(made.json['upload_url']), line.repeat(150_000));
-    const body = { dataset_id: datasetId, object_id: idOf(made) };
+    await send('', 'PUT', String(createdObject.json['upload_url']), line.repeat(150_000));
+    const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
     const job = await ben.post('/v2/dataset_imports', body);
     expect(job.status).toBe(201);
-    await losses[loss]?.(ben, vaultId);
-    const ended = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
-    expect(ended.json).toMatchObject({ status: 'failed', error_message: expect.any(String) });
+    await rightLosses[loss]?.(ben, vaultId);
+    const endedImport = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+    expect(endedImport.json).toMatchObject({ status: 'failed', error_message: expect.any(String) });
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
     expect(json['total']).toBe(0);
   },
@@ -71,8 +71,8 @@ test('an export to a vault that is no longer theirs to write leaves no file ther
   const job = await ben.post('/v2/dataset_exports', body);
   expect(job.status).toBe(201);
   await server.catalog.vaultPermissions.grant(target, { userId: ben.user.id }, null);
-  const ended = await waitFor(ben, `/v2/dataset_exports/${idOf(job)}`);
+  const endedExport = await waitFor(ben, `/v2/dataset_exports/${idOf(job)}`);
   // The export may have been quicker than the revocation; then the file is there by right.
   const { total } = (await ann.get(`/v2/objects?vault_id=${target}`)).json;
-  expect(total).toBe(ended.json['status'] === 'completed' ? 1 : 0);
+  expect(total).toBe(endedExport.json['status'] === 'completed' ? 1 : 0);
 });

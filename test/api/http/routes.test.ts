@@ -33,8 +33,12 @@ const handlers: readonly Handler[] = controllers.flatMap((controller) =>
 /** The names of all methods of a controller, inherited ones included. */
 function methodsOf(prototype: object | null): readonly string[] {
   if (prototype === null || prototype === Object.prototype) return [];
-  const own = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
-  return [...new Set([...own, ...methodsOf(Object.getPrototypeOf(prototype) as object | null)])];
+  const handlerNames = Object.getOwnPropertyNames(prototype).filter(
+    (name) => name !== 'constructor',
+  );
+  return [
+    ...new Set([...handlerNames, ...methodsOf(Object.getPrototypeOf(prototype) as object | null)]),
+  ];
 }
 
 const rows: readonly (readonly [string, OperationRow])[] = Object.entries(operations) as [
@@ -42,7 +46,7 @@ const rows: readonly (readonly [string, OperationRow])[] = Object.entries(operat
   OperationRow,
 ][];
 
-/** Their signed address is the credential. */
+/** Operations whose signed address is the credential. */
 const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
 /** The only handlers that nobody needs credentials for. */
@@ -103,17 +107,17 @@ describe('every route (A1)', () => {
   });
 
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
-    const own = ['uploads.put', 'uploads.part', ...downloads];
+    const ownRoutes = ['uploads.put', 'uploads.part', ...downloads];
     for (const { operation, rule } of handlers) {
       const hasId = operation && operations[operation]!.paths[0].includes(':id');
-      if (!hasId || own.includes(operation)) continue;
+      if (!hasId || ownRoutes.includes(operation)) continue;
       expect([operation, rule?.kind]).toEqual([operation, 'resource']);
     }
   });
 
   test('serves an operation of the table, each exactly once', () => {
-    const served = handlers.map(({ operation }) => operation);
-    expect(served.toSorted()).toEqual(rows.map(([id]) => id).toSorted());
+    const servedOperations = handlers.map(({ operation }) => operation);
+    expect(servedOperations.toSorted()).toEqual(rows.map(([id]) => id).toSorted());
   });
 });
 
@@ -149,13 +153,16 @@ describe('the running server', () => {
     ];
     for (const [, row] of rows.filter(([, { method }]) => method === 'GET')) {
       const path = row.paths[0].replaceAll(/:\w+/g, '1');
-      const plain = await fetch(server.url + path, { redirect: 'manual' });
-      await plain.arrayBuffer();
+      const plainAnswer = await fetch(server.url + path, { redirect: 'manual' });
+      await plainAnswer.arrayBuffer();
       for (const spelling of spellings(path)) {
-        const other = await fetch(`${server.url}/${spelling.slice(1)}`, { redirect: 'manual' });
-        await other.arrayBuffer();
-        // Without credentials a spelling must not reach what the plain path keeps closed.
-        if (plain.status === 401) expect([spelling, other.status >= 400]).toEqual([spelling, true]);
+        const otherAnswer = await fetch(`${server.url}/${spelling.slice(1)}`, {
+          redirect: 'manual',
+        });
+        await otherAnswer.arrayBuffer();
+        // Without credentials, another spelling must not reach what the plain path refuses.
+        if (plainAnswer.status === 401)
+          expect([spelling, otherAnswer.status >= 400]).toEqual([spelling, true]);
       }
     }
     expect(client.token).toHaveLength(30);

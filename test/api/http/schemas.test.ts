@@ -5,7 +5,7 @@ import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
 import { startHost } from '../../../scheduler/worker/host.js';
 import type { ToWorker } from '../../../scheduler/worker/messages.js';
-import { mistakes } from '../json-schema.js';
+import { schemaErrors } from '../json-schema.js';
 import {
   idOf,
   listOf,
@@ -28,8 +28,8 @@ const cancels = rows.filter(isCancel);
 const withBody = rows.filter((row) => typeof row.body === 'object' && !isCancel(row));
 const reads = withJson.filter(({ method }) => method === 'GET');
 const deletes = withJson.filter(({ method }) => method === 'DELETE');
-/** Those that need nothing but their address. */
-const bare = withJson.filter(
+/** Operations that need nothing but their address. */
+const bodylessOperations = withJson.filter(
   ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
 );
 
@@ -38,10 +38,10 @@ let ann: Client;
 /** Ids of the live server, by the keys of request examples and by the first segment of paths. */
 let ids: Record<string, number | string>;
 /** A dataset without records. */
-let empty: number;
+let emptyDatasetId: number;
 /** While it is set, the worker gets no work before it is told to cancel it. */
 let isHeld = false;
-let held: ToWorker[] = [];
+let heldMessages: ToWorker[] = [];
 
 beforeAll(async () => {
   const foxes = 'The quick brown fox jumps over the lazy dog'; // the etag of the examples is its MD5
@@ -51,10 +51,10 @@ beforeAll(async () => {
       startHost: (...args) => {
         const host = startHost(...args);
         const send = (message: ToWorker): void => {
-          held.push(message);
+          heldMessages.push(message);
           if (isHeld && message.type === 'run') return;
-          for (const one of held) host.send(one);
-          held = [];
+          for (const one of heldMessages) host.send(one);
+          heldMessages = [];
         };
         return { ...host, send };
       },
@@ -63,9 +63,11 @@ beforeAll(async () => {
   ann = await server.user('ann', { role: 'admin' });
   const ada = await server.user('ada');
   await ada.call('PUT', '/v1/user/password', { password: 'a long phrase of her own' });
-  const made = await makeFixture(ann);
+  const createdFixture = await makeFixture(ann);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
-  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'calls' }));
+  const datasetId = idOf(
+    await ann.post('/v2/datasets', { vault_id: createdFixture.vaultId, name: 'calls' }),
+  );
   const records = [
     {
       gene: 'MYH7',
@@ -78,42 +80,47 @@ beforeAll(async () => {
     { name: 'gene', entity_type: 'gene' },
     { name: 'variant', entity_type: 'variant' },
   ];
-  const imported = await ann.post('/v2/dataset_imports', {
+  const importAnswer = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     records,
     target_fields,
   });
   const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=gene`));
   const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
-  const bare = { vault_id: made.vaultId, name: 'empty' };
-  empty = idOf(await ann.post('/v2/datasets', bare));
+  const bareDataset = { vault_id: createdFixture.vaultId, name: 'empty' };
+  emptyDatasetId = idOf(await ann.post('/v2/datasets', bareDataset));
   const fields = [{ name: 'gene', data_type: 'boolean' }];
-  const booleans = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'booleans', fields })); // prettier-ignore
+  const booleans = idOf(await ann.post('/v2/datasets', { vault_id: createdFixture.vaultId, name: 'booleans', fields })); // prettier-ignore
   const rejectedImport = await ann.post('/v2/dataset_imports', { dataset_id: booleans, records });
   const rejectedMigration = await ann.post('/v2/dataset_migrations', { source_id: datasetId, target_id: booleans }); // prettier-ignore
   await waitFor(ann, `/v2/dataset_migrations/${idOf(rejectedMigration)}`);
   const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'Cohort 2024' };
   const file = await ann.post('/v2/objects', {
-    vault_id: made.vaultId,
+    vault_id: createdFixture.vaultId,
     object_type: 'file',
     filename: 'genes.csv',
   });
-  const versioned = (versioning: string) => ann.patch(`/v2/vaults/${made.vaultId}`, { versioning });
+  const versioned = (versioning: string) =>
+    ann.patch(`/v2/vaults/${createdFixture.vaultId}`, { versioning });
   await versioned('enabled');
   for (const records of ['MYH7,b', 'MYH7,a'])
     await send('', 'PUT', String(file.json['upload_url']), `gene,variant\n${records}\n`);
   await versioned('disabled');
   await ann.post(`/v2/objects/${datasetId}/beacon`, { granularity: 'record' });
   const [{ _id: recordId }] = (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'] as [{ _id: string }]; // prettier-ignore
-  const large = { vault_id: made.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
-  const { json: upload } = await ann.post('/v2/objects', large);
+  const largeFile = { vault_id: createdFixture.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
+  const { json: upload } = await ann.post('/v2/objects', largeFile);
   const [part] = upload['presigned_urls'] as { upload_url: string }[];
   await send('', 'PUT', part!.upload_url, foxes);
-  const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
-  const archiving = await makeArchiveTasks(ann, made.vaultId);
+  const patched = {
+    vault_id: createdFixture.vaultId,
+    object_type: 'file',
+    filename: 'renamed.vcf',
+  };
+  const archiving = await makeArchiveTasks(ann, createdFixture.vaultId);
   const groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
   await ann.put(`/v1/groups/${groupId}/memberships`, { user_id: ann.user.id });
-  const permissions = `/v2/vaults/${made.vaultId}/permissions`;
+  const permissions = `/v2/vaults/${createdFixture.vaultId}/permissions`;
   await ann.put(permissions, { group_id: groupId, permission: 'read' });
   const link = await ann.post('/v1/invitations', { group_ids: [groupId] });
   const redirectUri = 'https://apps.example.org/callback';
@@ -147,34 +154,34 @@ beforeAll(async () => {
     key: Number(upload['id']),
     physical_object_id: Number(upload['id']),
     total_size: foxes.length,
-    aborted: idOf(await ann.post('/v2/objects', large)),
+    aborted: idOf(await ann.post('/v2/objects', largeFile)),
     users: ann.user.id,
-    vaults: made.vaultId,
-    vault_id: made.vaultId,
+    vaults: createdFixture.vaultId,
+    vault_id: createdFixture.vaultId,
     objects: idOf(file),
-    parent_object_id: made.folderId,
+    parent_object_id: createdFixture.folderId,
     datasets: datasetId,
     dataset: datasetId,
     dataset_id: datasetId,
     vault_object_id: datasetId,
     dataset_fields: Number(field?.['id']),
-    dataset_imports: idOf(imported),
-    dataset_exports: made.exportId,
+    dataset_imports: idOf(importAnswer),
+    dataset_exports: createdFixture.exportId,
     dataset_migrations: await makeMigration(ann, datasetId),
     rejected_import: idOf(rejectedImport),
     rejected_migration: idOf(rejectedMigration),
     source_id: datasetId,
     target_id: datasetId,
     dataset_commits: Number(commit?.['id']),
-    tasks: Number(imported.json['task_id']),
-    source_vault_id: made.vaultId,
-    target_vault_id: made.vaultId,
+    tasks: Number(importAnswer.json['task_id']),
+    source_vault_id: createdFixture.vaultId,
+    target_vault_id: createdFixture.vaultId,
     source_object_id: idOf(file),
     object_copy_tasks: idOf(
       await ann.post('/v2/object_copy_tasks', {
-        source_vault_id: made.vaultId,
+        source_vault_id: createdFixture.vaultId,
         source_object_id: idOf(file),
-        target_vault_id: made.vaultId,
+        target_vault_id: createdFixture.vaultId,
       }),
     ),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'MYH7' })),
@@ -189,7 +196,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** The operations whose resource another segment of the path names, or that must not change what others read. */
-const special = new Map([
+const specialTargets = new Map([
   ['globalBeacons', 'datasets'],
   ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
@@ -199,14 +206,14 @@ const special = new Map([
 ]);
 
 /** The address of an operation on the live server. */
-function target({ paths: [path], id }: OperationRow): string {
+function targetOf({ paths: [path], id }: OperationRow): string {
   const name =
-    special.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? '';
-  const own = ids[name];
-  if (own === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
+    specialTargets.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? '';
+  const ownId = ids[name];
+  if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
   return path
     .replace(':ids', 'x')
-    .replace(':id', String(own))
+    .replace(':id', String(ownId))
     .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replaceAll(/:(?:(?:user|permission)_id|account|dataset|variant)\b/g, (name) =>
       String(ids[name]),
@@ -224,14 +231,14 @@ function withLiveIds(value: unknown): unknown {
 
 function expectDeclared({ id, answer }: OperationRow, json: unknown): void {
   if (typeof answer !== 'object') return;
-  expect([id, mistakes(schemaOfAnswer(answer), json)]).toEqual([id, []]);
+  expect([id, schemaErrors(schemaOfAnswer(answer), json)]).toEqual([id, []]);
 }
 
 describe('the schemas', () => {
   test.each(schemas.map((one) => [one.name, one] as const))(
     '%s: its example satisfies it',
     (_, { schema, example }: NamedSchema) => {
-      expect(mistakes(schema, example)).toEqual([]);
+      expect(schemaErrors(schema, example)).toEqual([]);
     },
   );
 
@@ -241,7 +248,7 @@ describe('the schemas', () => {
     ['another type', { detail: 1 }, '$.detail is 1, not string'],
   ])('the checker finds %s', (_, value, expected) => {
     const { schema } = schemas.find(({ name }) => name === 'Detail')!;
-    expect(mistakes(schema, value)).toEqual([expected]);
+    expect(schemaErrors(schema, value)).toEqual([expected]);
   });
 
   test('every operation with a body has a request example, every one with JSON an example of its answer', () => {
@@ -251,9 +258,11 @@ describe('the schemas', () => {
 
   test('all that operations use stand in the description', async () => {
     const document = (await ann.get('/openapi.json')).text;
-    const used = [...document.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);
-    const known = new Set(schemas.map(({ name }) => name));
-    expect(used.filter((name) => !known.has(name!))).toEqual([]);
+    const usedSchemas = [...document.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
+      ([, name]) => name,
+    );
+    const knownSchemas = new Set(schemas.map(({ name }) => name));
+    expect(usedSchemas.filter((name) => !knownSchemas.has(name!))).toEqual([]);
   });
 });
 
@@ -262,7 +271,7 @@ describe('the live answers', () => {
     '%s satisfies its schema',
     async (_, row) => {
       const place = row.id === 'datasets.beacon' ? '&chromosome=14&coordinate=23424840' : '';
-      const answer = await ann.get(`${target(row)}?redirect=${place}`);
+      const answer = await ann.get(`${targetOf(row)}?redirect=${place}`);
       expect([row.id, answer.status]).toEqual([row.id, 200]);
       expectDeclared(row, answer.json);
     },
@@ -274,19 +283,19 @@ describe('the live answers', () => {
       const { example } = row.body as NamedSchema;
       const code = ids[`${id} code`];
       const body = { ...(withLiveIds(example) as object), ...(code && { code }) };
-      const answer = await ann.call(row.method, target(row), body);
+      const answer = await ann.call(row.method, targetOf(row), body);
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
       const json: unknown = JSON.parse(answer.text);
       expectDeclared(row, json);
-      const shown = exampleOfAnswer(row.answer as NamedSchema);
-      expect([id, shapeOf(json)]).toEqual([id, shapeOf(shown)]);
+      const shownExample = exampleOfAnswer(row.answer as NamedSchema);
+      expect([id, shapeOf(json)]).toEqual([id, shapeOf(shownExample)]);
     },
   );
 
-  test.each(bare.map((row) => [row.id, row] as const))(
+  test.each(bodylessOperations.map((row) => [row.id, row] as const))(
     '%s satisfies its schema',
     async (id, row) => {
-      const answer = await ann.call(row.method, target(row));
+      const answer = await ann.call(row.method, targetOf(row));
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
       expectDeclared(row, JSON.parse(answer.text));
     },
@@ -296,17 +305,17 @@ describe('the live answers', () => {
     '%s: what has ended is not canceled, and what waits is, at each of its addresses',
     async (id, row) => {
       const body = { status: 'canceled' };
-      const ended = await ann.call(row.method, target(row), body);
-      expect([ended.status, Object.keys(ended.json)]).toEqual([400, ['status']]);
+      const endAnswer = await ann.call(row.method, targetOf(row), body);
+      expect([endAnswer.status, Object.keys(endAnswer.json)]).toEqual([400, ['status']]);
       // A commit is there when it has completed, so none waits.
       if (id.startsWith('commits.')) return;
-      const created = operations[id.startsWith('migrations.') ? 'migrations.create' : 'exports.create']!; // prettier-ignore
+      const createOperation = operations[id.startsWith('migrations.') ? 'migrations.create' : 'exports.create']!; // prettier-ignore
       for (const path of row.paths) {
         isHeld = true;
-        const example = withLiveIds((created.body as NamedSchema).example);
-        const made = await ann.post(created.paths[0], example);
-        const waiting = id.startsWith('tasks.') ? made.json['task_id'] : idOf(made);
-        const answer = await ann.call(row.method, path.replace(':id', String(waiting)), body);
+        const example = withLiveIds((createOperation.body as NamedSchema).example);
+        const made = await ann.post(createOperation.paths[0], example);
+        const waitingId = id.startsWith('tasks.') ? made.json['task_id'] : idOf(made);
+        const answer = await ann.call(row.method, path.replace(':id', String(waitingId)), body);
         isHeld = false;
         expect([path, answer.status, answer.json['status']]).toEqual([path, 200, 'canceled']);
         expectDeclared(row, answer.json);
@@ -315,7 +324,13 @@ describe('the live answers', () => {
   );
 
   test('every operation that answers JSON is carried out by one of these tests', () => {
-    const carriedOut = new Set([...reads, ...withBody, ...bare, ...cancels, ...deletes]);
+    const carriedOut = new Set([
+      ...reads,
+      ...withBody,
+      ...bodylessOperations,
+      ...cancels,
+      ...deletes,
+    ]);
     expect(withJson.filter((row) => !carriedOut.has(row))).toEqual([]);
   });
 
@@ -323,18 +338,18 @@ describe('the live answers', () => {
     '%s satisfies its schema',
     async (_, row) => {
       const name = row.id.split('.')[0]!;
-      const created = operations[`${name}.create`];
-      let path = target(row);
-      if (created !== undefined && name !== 'exports') {
-        const body = withLiveIds((created.body as NamedSchema).example) as object;
+      const createOperation = operations[`${name}.create`];
+      let path = targetOf(row);
+      if (createOperation !== undefined && name !== 'exports') {
+        const body = withLiveIds((createOperation.body as NamedSchema).example) as object;
         // A field of a dataset with records cannot be deleted, and a name may be taken.
         const unique = {
           ...body,
-          ...(name === 'fields' && { dataset_id: empty }),
+          ...(name === 'fields' && { dataset_id: emptyDatasetId }),
           ...(['fields', 'vaults', 'groups'].includes(name) && { name: 'other' }),
           ...(name === 'users' && { email: 'leaver@acme.org' }),
         };
-        const answer = await ann.call('POST', created.paths[0], unique);
+        const answer = await ann.call('POST', createOperation.paths[0], unique);
         path = row.paths[0].replace(':id', String(idOf(answer)));
       }
       const answer = await ann.delete(path);

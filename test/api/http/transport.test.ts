@@ -38,16 +38,16 @@ describe('bodies (W1)', () => {
     'on GET and DELETE are ignored: %j',
     async (body) => {
       const id = idOf(await ann.post('/v2/vaults', { name: `ignored ${Math.random()}` }));
-      const sent = await raw(
+      const sentAnswer = await sendRaw(
         `DELETE /v2/vaults/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(sent).toMatch(/^HTTP\/1\.1 200 /);
-      const got = await raw(
+      expect(sentAnswer).toMatch(/^HTTP\/1\.1 200 /);
+      const rawAnswer = await sendRaw(
         `GET /v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(got).toMatch(/^HTTP\/1\.1 200 /);
+      expect(rawAnswer).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
 
@@ -83,7 +83,7 @@ describe('bodies (W1)', () => {
   });
 
   test('over 64 MB are refused before they are read', async () => {
-    const answer = await raw(
+    const answer = await sendRaw(
       `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
         `Content-Length: ${(64 << 20) + 1}\r\n\r\n{`,
     );
@@ -92,7 +92,7 @@ describe('bodies (W1)', () => {
   });
 
   test('of strangers are not read at all', async () => {
-    const answer = await raw(
+    const answer = await sendRaw(
       `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
@@ -210,7 +210,7 @@ describe('answers', () => {
     const answer = await ann.delete('/v2/vaults');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET']);
     expect(answer.json).toEqual({ detail: 'Method "DELETE" not allowed.' });
-    expect(await raw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+    expect(await sendRaw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 405 /,
     );
     const override = { 'x-http-method-override': 'DELETE' };
@@ -254,22 +254,22 @@ describe('answers', () => {
   test('links start with the host of the request, and only if it is a valid host', async () => {
     const { url } = (await ann.call('GET', '/v2/vaults')).json;
     expect(String(url)).toBe(`${server.url}/v2/vaults`);
-    const forged = await raw(
+    const forgedAnswer = await sendRaw(
       `GET /v2/vaults HTTP/1.1\r\nHost: evil"><script>\r\nX-Forwarded-Host: evil.org\r\n` +
         `Authorization: Bearer ${ann.token}\r\nConnection: close\r\n\r\n`,
     );
-    expect(forged).toContain('HTTP/1.1 200');
-    expect(forged).not.toContain('evil');
+    expect(forgedAnswer).toContain('HTTP/1.1 200');
+    expect(forgedAnswer).not.toContain('evil');
   });
 
   test('a configured public address goes before the host', async () => {
-    const other = await startServer({ publicUrl: 'https://data.example.org' });
+    const otherServer = await startServer({ publicUrl: 'https://data.example.org' });
     try {
-      const user = await other.user('ann');
+      const user = await otherServer.user('ann');
       const [vault] = listOf(await user.get('/v2/vaults?limit=1'));
       expect(vault?.['url']).toMatch(/^https:\/\/data\.example\.org\/v2\/vaults\//);
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 });
@@ -281,14 +281,14 @@ describe('the server', () => {
     ['an odd transfer encoding', 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n'],
     ['a header with a line break', 'X-A: b\r\n c\nd: e\r\n\r\n'],
   ])('refuses %s (W2)', async (_name, rest) => {
-    expect(await raw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(
+    expect(await sendRaw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(
       /^HTTP\/1\.1 40[01] /,
     );
   });
 
   test('refuses headers over 16 kB (W2)', async () => {
     const big = 'x'.repeat(17 << 10);
-    const answer = await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${big}\r\n\r\n`);
+    const answer = await sendRaw(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${big}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect(answer).toContain('{"detail":');
   });
@@ -318,36 +318,38 @@ describe('the server', () => {
   test('every reference of the description has its schema', async () => {
     const text = await (await fetch(`${server.url}/openapi.json`)).text();
     const { components } = JSON.parse(text) as { components: { schemas: Record<string, unknown> } };
-    const wanted = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
+    const usedSchemas = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
       ([, name]) => name ?? '',
     );
-    expect(wanted.filter((name) => !(name in components.schemas))).toEqual([]);
-    const unused = Object.keys(components.schemas).filter((name) => !wanted.includes(name));
-    expect(unused).toEqual([]);
+    expect(usedSchemas.filter((name) => !(name in components.schemas))).toEqual([]);
+    const unusedSchemas = Object.keys(components.schemas).filter(
+      (name) => !usedSchemas.includes(name),
+    );
+    expect(unusedSchemas).toEqual([]);
   });
 
   test('closes a connection that sends its body too slowly (W2)', async () => {
-    const other = await startServer({ limits: { requestMs: 300, idleMs: 300 } });
+    const otherServer = await startServer({ limits: { requestMs: 300, idleMs: 300 } });
     try {
-      const user = await other.user('ann');
+      const user = await otherServer.user('ann');
       const head = `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\nContent-Length: 50\r\n\r\n{`;
-      await raw(head, other.port);
+      await sendRaw(head, otherServer.port);
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 
   test('answers an address that has as many connections as it may, and carries out nothing on another one (W2)', async () => {
-    const other = await startServer({ limits: { connectionsPerAddress: 2 } });
+    const otherServer = await startServer({ limits: { connectionsPerAddress: 2 } });
     const sockets: Socket[] = [];
     const opened = async (): Promise<Socket> => {
-      const socket = connect(other.port, '127.0.0.1');
+      const socket = connect(otherServer.port, '127.0.0.1');
       sockets.push(socket);
       await once(socket, 'connect');
       return socket;
     };
     try {
-      const ann = await other.user('ann');
+      const ann = await otherServer.user('ann');
       const body = JSON.stringify({ name: 'refused' });
       const request =
         `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
@@ -355,7 +357,7 @@ describe('the server', () => {
       const [first, second] = [await opened(), await opened()];
       for (const socket of [first, second])
         expect(await exchanged(socket, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
-      const [head = '', text = ''] = (await raw(request, other.port)).split('\r\n\r\n');
+      const [head = '', text = ''] = (await sendRaw(request, otherServer.port)).split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
       expect(head).toContain('Connection: close');
       expect(JSON.parse(text)).toEqual({
@@ -366,7 +368,9 @@ describe('the server', () => {
       await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
       expect(await exchanged(first, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
       for (const socket of [first, second]) socket.destroy();
-      await until(async () => (await raw(request, other.port)).startsWith('HTTP/1.1 201 '));
+      await until(async () =>
+        (await sendRaw(request, otherServer.port)).startsWith('HTTP/1.1 201 '),
+      );
       const listed = await until(async () => {
         const answer = await ann.get('/v2/vaults?name=refused');
         return answer.status === 200 && listOf(answer);
@@ -374,7 +378,7 @@ describe('the server', () => {
       expect(listed).toHaveLength(1);
     } finally {
       for (const socket of sockets) socket.destroy();
-      await other.close();
+      await otherServer.close();
     }
   });
 
@@ -402,7 +406,7 @@ async function exchanged(socket: Socket, text: string): Promise<string> {
 }
 
 /** Sends bytes over a bare socket; the answer is all that comes until the other side closes. */
-function raw(text: string, port = server.port): Promise<string> {
+function sendRaw(text: string, port = server.port): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

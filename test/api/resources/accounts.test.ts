@@ -11,11 +11,11 @@ import { clientFor, idOf, listOf, send, type Answer, type Client } from '../serv
 /* Users and invitations of an account, and its audit log, over HTTP. */
 
 const { server, ann, vaultId } = await startLab();
-let boss: Client;
+let adminClient: Client;
 let ben: Client;
 let eve: Client;
 beforeAll(async () => {
-  boss = await server.user('boss', { role: 'admin' });
+  adminClient = await server.user('boss', { role: 'admin' });
   ben = await server.user('ben');
   eve = await server.user('eve', { domain: 'other' });
 });
@@ -29,9 +29,9 @@ async function newVault(): Promise<{ readonly id: number; readonly permissions: 
 }
 
 async function newGroup(...members: readonly Client[]): Promise<number> {
-  const id = idOf(await boss.post('/v1/groups', { name: newName() }));
+  const id = idOf(await adminClient.post('/v1/groups', { name: newName() }));
   for (const { user } of members)
-    await boss.put(`/v1/groups/${id}/memberships`, { user_id: user.id });
+    await adminClient.put(`/v1/groups/${id}/memberships`, { user_id: user.id });
   return id;
 }
 
@@ -44,7 +44,7 @@ describe('who may do what with the resources of an account (A2)', () => {
     const ids: Readonly<Record<string, number>> = {
       users: ben.user.id,
       groups: await newGroup(ben),
-      invitations: idOf(await boss.post('/v1/invitations')),
+      invitations: idOf(await adminClient.post('/v1/invitations')),
     };
     const [resource = '', reads] = [path.split('/')[2], method === 'GET'] as const;
     const target = (own: number): string =>
@@ -52,75 +52,84 @@ describe('who may do what with the resources of an account (A2)', () => {
     const status = async (client: Client, own = ids[resource]!): Promise<number> =>
       (await client.call(method, target(own), reads ? undefined : {})).status;
     const member = resource === 'invitations' ? 404 : reads ? 200 : 403;
-    const found = [await status(ann), await status(eve), await status(boss, 99_999)];
+    const found = [await status(ann), await status(eve), await status(adminClient, 99_999)];
     expect([id, ...found]).toEqual([id, member, 404, 404]);
-    if (method !== 'DELETE') expect([200, 400]).toContain(await status(boss));
+    if (method !== 'DELETE') expect([200, 400]).toContain(await status(adminClient));
   });
 });
 
 describe('users', () => {
   test('are created with a token, given roles, removed and brought back', async () => {
     const email = `${newName()}@acme.org`;
-    const made = await boss.post('/v1/users', { email, first_name: 'New' });
-    const path = `/v1/users/${idOf(made)}`;
-    expect([made.status, made.json]).toEqual([
+    const createdUser = await adminClient.post('/v1/users', { email, first_name: 'New' });
+    const path = `/v1/users/${idOf(createdUser)}`;
+    expect([createdUser.status, createdUser.json]).toEqual([
       201,
       expect.objectContaining({ email, role: 'member', full_name: 'New', is_active: true }),
     ]);
-    const other = await boss.patch(path, { email: 'other@acme.org' });
-    expect([other.status, Object.keys(other.json)]).toEqual([400, ['email']]);
-    expect((await boss.put(path, (await boss.get(path)).json)).status).toBe(200);
-    const user = { ...ann.user, id: idOf(made) };
-    const old = clientFor(server.url, user, String(made.json['token']));
-    expect((await old.get('/v1/user')).json).toMatchObject({ id: user.id, email });
-    expect((await old.get('/v1/users')).status).toBe(403);
-    expect((await boss.patch(path, { role: 'admin' })).json).toMatchObject({ role: 'admin' });
-    expect((await old.get('/v1/users')).status).toBe(200);
+    const changeAnswer = await adminClient.patch(path, { email: 'other@acme.org' });
+    expect([changeAnswer.status, Object.keys(changeAnswer.json)]).toEqual([400, ['email']]);
+    expect((await adminClient.put(path, (await adminClient.get(path)).json)).status).toBe(200);
+    const user = { ...ann.user, id: idOf(createdUser) };
+    const oldClient = clientFor(server.url, user, String(createdUser.json['token']));
+    expect((await oldClient.get('/v1/user')).json).toMatchObject({ id: user.id, email });
+    expect((await oldClient.get('/v1/users')).status).toBe(403);
+    expect((await adminClient.patch(path, { role: 'admin' })).json).toMatchObject({
+      role: 'admin',
+    });
+    expect((await oldClient.get('/v1/users')).status).toBe(200);
 
-    expect((await boss.patch(path, { is_active: false })).json).toMatchObject({ is_active: false });
-    expect((await old.get('/v1/user')).status).toBe(401);
-    await boss.patch(path, { is_active: true });
-    expect((await old.get('/v1/user')).status).toBe(200);
+    expect((await adminClient.patch(path, { is_active: false })).json).toMatchObject({
+      is_active: false,
+    });
+    expect((await oldClient.get('/v1/user')).status).toBe(401);
+    await adminClient.patch(path, { is_active: true });
+    expect((await oldClient.get('/v1/user')).status).toBe(200);
 
     const { id: vault, permissions } = await newVault();
     await ann.put(permissions, { email, permission: 'read' });
-    const group = await newGroup(old);
-    await boss.delete(path);
-    const again = await boss.post('/v1/users', { email: email.toUpperCase() });
-    expect([again.status, again.json]).toEqual([
+    const group = await newGroup(oldClient);
+    await adminClient.delete(path);
+    const secondUser = await adminClient.post('/v1/users', { email: email.toUpperCase() });
+    expect([secondUser.status, secondUser.json]).toEqual([
       201,
       expect.objectContaining({ id: user.id, email, role: 'member', is_active: true }),
     ]);
-    expect((await old.get('/v1/user')).status).toBe(401);
-    const back = clientFor(server.url, user, String(again.json['token']));
-    expect((await back.get('/v1/user')).status).toBe(200);
-    expect((await back.get('/v2/vaults?vault_type=personal')).json['total']).toBe(1);
-    expect((await back.get(`/v2/vaults/${vault}`)).status).toBe(404);
-    expect((await boss.get(`/v1/groups/${group}`)).json['memberships_count']).toBe(0);
+    expect((await oldClient.get('/v1/user')).status).toBe(401);
+    const returnedClient = clientFor(server.url, user, String(secondUser.json['token']));
+    expect((await returnedClient.get('/v1/user')).status).toBe(200);
+    expect((await returnedClient.get('/v2/vaults?vault_type=personal')).json['total']).toBe(1);
+    expect((await returnedClient.get(`/v2/vaults/${vault}`)).status).toBe(404);
+    expect((await adminClient.get(`/v1/groups/${group}`)).json['memberships_count']).toBe(0);
   });
 
   test('are refused where the address is taken, no address, or of another account', async () => {
     const tries = ['ben@acme.org', 'BEN@ACME.ORG', 'eve@other.org', 'x', ''];
     for (const email of tries)
-      expect([email, (await boss.post('/v1/users', { email })).json]).toEqual([email, { email: [expect.any(String)] }]); // prettier-ignore
-    const created = await boss.post('/v1/users', { email: 'a@b', role: 'primary_owner' });
-    expect(created.json).toEqual({ role: [expect.stringContaining('use member, admin.')] });
+      expect([email, (await adminClient.post('/v1/users', { email })).json]).toEqual([email, { email: [expect.any(String)] }]); // prettier-ignore
+    const createdUser = await adminClient.post('/v1/users', {
+      email: 'a@b',
+      role: 'primary_owner',
+    });
+    expect(createdUser.json).toEqual({ role: [expect.stringContaining('use member, admin.')] });
     expect((await ann.post('/v1/users', { email: 'a@b' })).status).toBe(403);
     expect((await ann.patch(`/v1/users/${ann.user.id}`, { role: 'admin' })).status).toBe(403);
-    expect((await boss.patch(`/v1/users/${eve.user.id}`, { role: 'admin' })).status).toBe(404);
+    expect((await adminClient.patch(`/v1/users/${eve.user.id}`, { role: 'admin' })).status).toBe(
+      404,
+    );
   });
 
   test('keep an owner, and do not remove themselves', async () => {
-    const [owner] = listOf(await boss.get('/v1/users?role=primary_owner'));
+    const [owner] = listOf(await adminClient.get('/v1/users?role=primary_owner'));
     const path = `/v1/users/${String(owner?.['id'])}`;
-    expect((await boss.patch(path, { role: 'member' })).json).toHaveProperty('role');
-    expect((await boss.patch(path, { is_active: false })).status).toBe(409);
-    expect((await boss.patch(path, { role: 'primary_owner' })).status).toBe(200);
-    expect((await boss.patch(`/v1/users/${ben.user.id}`, { role: 'primary_owner' })).status).toBe(
-      400,
-    );
-    expect((await boss.delete(`/v1/users/${boss.user.id}`)).status).toBe(409);
-    expect((await boss.get('/v1/user')).json).toMatchObject({ is_active: true });
+    expect((await adminClient.patch(path, { role: 'member' })).json).toHaveProperty('role');
+    expect((await adminClient.patch(path, { is_active: false })).status).toBe(409);
+    expect((await adminClient.patch(path, { role: 'primary_owner' })).status).toBe(200);
+    expect(
+      (await adminClient.patch(`/v1/users/${ben.user.id}`, { role: 'primary_owner' })).status,
+    ).toBe(400);
+    expect((await adminClient.delete(`/v1/users/${adminClient.user.id}`)).status).toBe(409);
+    expect((await adminClient.get('/v1/user')).json).toMatchObject({ is_active: true });
   });
 });
 
@@ -132,51 +141,56 @@ describe('invitations', () => {
     const { id: vault } = await newVault();
     const group = await newGroup();
     const email = `${newName()}@acme.org`;
-    const made = await boss.post('/v1/invitations', {
+    const createdInvitation = await adminClient.post('/v1/invitations', {
       email,
       group_ids: [group],
       vault_permissions: [{ vault_id: vault, permission: 'write' }],
     });
-    expect(made.json).toMatchObject({
+    expect(createdInvitation.json).toMatchObject({
       status: 'open',
       email,
       role: 'member',
-      user_id: boss.user.id,
+      user_id: adminClient.user.id,
     });
-    const code = String(made.json['code']);
-    expect(made.json['link']).toBe(`${server.url}/join#${code}`);
-    const path = `/v1/invitations/${idOf(made)}`;
-    expect((await boss.get(path)).json).toMatchObject({ code: null, link: null });
+    const code = String(createdInvitation.json['code']);
+    expect(createdInvitation.json['link']).toBe(`${server.url}/join#${code}`);
+    const path = `/v1/invitations/${idOf(createdInvitation)}`;
+    expect((await adminClient.get(path)).json).toMatchObject({ code: null, link: null });
 
     expect((await accept({ code, email: 'other@acme.org' })).json).toHaveProperty('email');
     const tries = await Promise.all(Array.from({ length: 20 }, () => accept({ code })));
-    const good = tries.filter(({ status }) => status === 200);
-    expect([good.length, tries.filter(({ status }) => status === 400).length]).toEqual([1, 19]);
-    const { json } = good[0]!;
+    const successfulTries = tries.filter(({ status }) => status === 200);
+    expect([successfulTries.length, tries.filter(({ status }) => status === 400).length]).toEqual([
+      1, 19,
+    ]);
+    const { json } = successfulTries[0]!;
     const user = { ...ann.user, id: Number(json['id']) };
     const client = clientFor(server.url, user, String(json['token']));
     expect((await client.get('/v1/user')).json).toMatchObject({ email, role: 'member' });
     expect((await client.get(`/v2/vaults/${vault}`)).json).toMatchObject({
       permissions: { read: true, write: true, admin: false },
     });
-    expect((await boss.get(`/v1/groups/${group}`)).json['memberships_count']).toBe(1);
-    expect((await boss.get(path)).json).toMatchObject({ status: 'accepted', accepted_by: user.id });
-    expect((await boss.delete(path)).status).toBe(409);
-    expect((await boss.get(`/v1/users?email=${email}`)).json['total']).toBe(1);
+    expect((await adminClient.get(`/v1/groups/${group}`)).json['memberships_count']).toBe(1);
+    expect((await adminClient.get(path)).json).toMatchObject({
+      status: 'accepted',
+      accepted_by: user.id,
+    });
+    expect((await adminClient.delete(path)).status).toBe(409);
+    expect((await adminClient.get(`/v1/users?email=${email}`)).json['total']).toBe(1);
   });
 
   test('end by revocation, by time, by a newer one, and with the rights of who invites', async () => {
-    const other = await server.user(newName(), { role: 'admin' });
+    const otherAdmin = await server.user(newName(), { role: 'admin' });
     const email = `${newName()}@acme.org`;
     const [first, second, revoked, late, demoted] = [
-      await boss.post('/v1/invitations', { email }),
-      await boss.post('/v1/invitations', { email }),
-      await boss.post('/v1/invitations'),
-      await boss.post('/v1/invitations', { expires_in_hours: 1 }),
-      await other.post('/v1/invitations'),
+      await adminClient.post('/v1/invitations', { email }),
+      await adminClient.post('/v1/invitations', { email }),
+      await adminClient.post('/v1/invitations'),
+      await adminClient.post('/v1/invitations', { expires_in_hours: 1 }),
+      await otherAdmin.post('/v1/invitations'),
     ];
-    expect((await boss.delete(`/v1/invitations/${idOf(revoked!)}`)).json).toMatchObject({ status: 'revoked' }); // prettier-ignore
-    await boss.patch(`/v1/users/${other.user.id}`, { role: 'member' });
+    expect((await adminClient.delete(`/v1/invitations/${idOf(revoked!)}`)).json).toMatchObject({ status: 'revoked' }); // prettier-ignore
+    await adminClient.patch(`/v1/users/${otherAdmin.user.id}`, { role: 'member' });
     const { invitations } = server.catalog;
     const row = (await invitations.get(idOf(late!)))!;
     expect(Math.abs(row.expiresAt - row.createdAt - 3_600_000)).toBeLessThan(60_000);
@@ -192,39 +206,41 @@ describe('invitations', () => {
       expect([answer.status, answer.json]).toEqual([400, { code: [expect.stringContaining('no such invitation')] }]); // prettier-ignore
     }
     expect((await accept({ code: second!.json['code'] })).status).toBe(200);
-    expect((await boss.get('/v1/users?email=no@acme.org')).json['total']).toBe(0);
+    expect((await adminClient.get('/v1/users?email=no@acme.org')).json['total']).toBe(0);
   });
 
   test('give only what who invites may give, when they are accepted', async () => {
-    const hours = await boss.post('/v1/invitations', { expires_in_hours: 721 });
+    const hours = await adminClient.post('/v1/invitations', { expires_in_hours: 721 });
     expect(hours.json).toHaveProperty('expires_in_hours');
-    const taken = await boss.post('/v1/invitations', { email: 'ben@acme.org' });
-    expect(taken.json).toHaveProperty('email');
-    const group = await boss.post('/v1/invitations', { group_ids: [99_999] });
+    const takenAnswer = await adminClient.post('/v1/invitations', { email: 'ben@acme.org' });
+    expect(takenAnswer.json).toHaveProperty('email');
+    const group = await adminClient.post('/v1/invitations', { group_ids: [99_999] });
     expect(group.json).toHaveProperty('group_ids');
     const vault_permissions = [{ vault_id: 99_999, permission: 'read' }];
-    const vault = await boss.post('/v1/invitations', { vault_permissions });
+    const vault = await adminClient.post('/v1/invitations', { vault_permissions });
     expect(vault.json).toHaveProperty('vault_permissions');
     expect((await ann.post('/v1/invitations')).status).toBe(403);
     expect((await ann.get('/v1/invitations')).status).toBe(403);
 
     const { id } = await newVault();
-    const link = await boss.post('/v1/invitations', { vault_permissions: [{ vault_id: id }] });
+    const link = await adminClient.post('/v1/invitations', {
+      vault_permissions: [{ vault_id: id }],
+    });
     expect((await ann.get(`/v1/invitations/${idOf(link)}`)).status).toBe(404);
     expect((await eve.get(`/v1/invitations/${idOf(link)}`)).status).toBe(404);
     await ann.delete(`/v2/vaults/${id}`);
     const { code } = link.json;
     expect((await accept({ code })).json).toHaveProperty('email');
     // Whoever needs no token cannot make the server hold much.
-    const large = { code, first_name: 'x'.repeat(20_000) };
-    expect((await accept(large)).status).toBe(413);
+    const largeBody = { code, first_name: 'x'.repeat(20_000) };
+    expect((await accept(largeBody)).status).toBe(413);
     const path = '/v1/invitations/accept?x=1';
     expect((await send(server.url, 'POST', path, { code: 'x' })).json).toHaveProperty('code');
     expect((await accept({ code, email: `${newName()}@acme.org` })).status).toBe(200);
   });
 
   test('leave no code in the catalogue, the log or the audit log (A7)', async () => {
-    const { json } = await boss.post('/v1/invitations');
+    const { json } = await adminClient.post('/v1/invitations');
     const code = String(json['code']);
     await accept({ code, email: `${newName()}@acme.org` });
     const files = await Promise.all(
@@ -232,12 +248,12 @@ describe('invitations', () => {
     );
     expect(files.join('').includes(code)).toBe(false);
     expect(server.logs.join('').includes(code)).toBe(false);
-    expect((await boss.get('/v2/audit_log/export')).text.includes(code)).toBe(false);
+    expect((await adminClient.get('/v2/audit_log/export')).text.includes(code)).toBe(false);
   });
 });
 
 test('the page of an invitation sends the code of its address, and shows the token', async () => {
-  const { code } = (await boss.post('/v1/invitations', {})).json;
+  const { code } = (await adminClient.post('/v1/invitations', {})).json;
   const page = await send(server.url, 'GET', '/join');
   const script = /<script>(.*)<\/script>/s.exec(page.text)![1]!;
   const hash = createHash('sha256').update(script).digest('base64');
@@ -245,13 +261,13 @@ test('the page of an invitation sends the code of its address, and shows the tok
   const email = `${newName()}@acme.org`;
   const form = { hidden: false, onsubmit: null as ((event: object) => Promise<void>) | null };
   const output = { textContent: '' };
-  const shown: string[] = [];
+  const shownTexts: string[] = [];
   runInContext(
     script,
     createContext({
       location: { hash: `#${String(code)}`, pathname: '/join' },
       history: {
-        replaceState: (_state: unknown, _title: string, path: string) => shown.push(path),
+        replaceState: (_state: unknown, _title: string, path: string) => shownTexts.push(path),
       },
       document: { querySelector: (name: string) => (name === 'form' ? form : output) },
       FormData: class {
@@ -262,7 +278,7 @@ test('the page of an invitation sends the code of its address, and shows the tok
       fetch: (path: string, init: RequestInit) => fetch(new URL(path, `${server.url}/join`), init),
     }),
   );
-  expect(shown).toEqual(['/join']);
+  expect(shownTexts).toEqual(['/join']);
   await form.onsubmit!({ preventDefault: () => undefined });
   const token = output.textContent.split('\n').at(-1)!;
   const client = clientFor(server.url, ann.user, token);
@@ -274,7 +290,7 @@ test('the page of an invitation sends the code of its address, and shows the tok
 describe('the audit log', () => {
   /** Entries about a subject, oldest first, as action, user and details. */
   async function entries(filter: string): Promise<readonly unknown[]> {
-    const rows = listOf(await boss.get(`/v2/audit_log?${filter}&limit=1000`));
+    const rows = listOf(await adminClient.get(`/v2/audit_log?${filter}&limit=1000`));
     return rows.toReversed().map(({ action, user_id, details }) => [action, user_id, details]);
   }
 
@@ -285,13 +301,13 @@ describe('the audit log', () => {
     const holder = { user_id: ben.user.id };
     await ann.put(permissions, { ...holder, permission: 'read' });
     await ann.put(permissions, { ...holder, permission: 'read' });
-    const { json } = await boss.put(permissions, { ...holder, permission: 'admin' });
+    const { json } = await adminClient.put(permissions, { ...holder, permission: 'admin' });
     await ann.delete(`${permissions}/${String(json['id'])}`);
     await ann.patch(`/v2/vaults/${vault}`, { is_public: true });
     await ann.patch(`/v2/vaults/${vault}`, { is_public: false, description: 'x' });
     await ann.patch(`/v2/vaults/${vault}`, { is_public: false });
     await ann.delete(`/v2/vaults/${vault}`);
-    const [me, other] = [ann.user.id, boss.user.id];
+    const [me, other] = [ann.user.id, adminClient.user.id];
     const who = { user_id: ben.user.id, user: 'ben', email: 'ben@acme.org' };
     expect(await entries(`subject_type=vault&subject_id=${vault}`)).toEqual([
       ['permission.grant', me, { ...who, before: null, after: 'read' }],
@@ -301,13 +317,15 @@ describe('the audit log', () => {
       ['vault.unpublish', me, {}],
       ['vault.delete', me, {}],
     ]);
-    const named = listOf(await boss.get(`/v2/audit_log?subject_type=vault&subject_id=${vault}`));
-    expect(new Set(named.map((row) => row['subject_name']))).toEqual(new Set([name]));
+    const vaultEntries = listOf(
+      await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${vault}`),
+    );
+    expect(new Set(vaultEntries.map((row) => row['subject_name']))).toEqual(new Set([name]));
 
     const group = await newGroup(ben);
-    await boss.patch(`/v1/groups/${group}`, { description: 'd' });
-    await boss.delete(`/v1/groups/${group}/memberships/${ben.user.id}`);
-    await boss.delete(`/v1/groups/${group}`);
+    await adminClient.patch(`/v1/groups/${group}`, { description: 'd' });
+    await adminClient.delete(`/v1/groups/${group}/memberships/${ben.user.id}`);
+    await adminClient.delete(`/v1/groups/${group}`);
     const member = { user_id: ben.user.id, email: 'ben@acme.org' };
     expect(await entries(`subject_type=group&subject_id=${group}`)).toEqual([
       ['group.create', other, {}],
@@ -317,10 +335,10 @@ describe('the audit log', () => {
       ['group.delete', other, {}],
     ]);
 
-    const user = idOf(await boss.post('/v1/users', { email: `${newName()}@acme.org` }));
-    await boss.patch(`/v1/users/${user}`, { role: 'admin', first_name: '' });
-    await boss.delete(`/v1/users/${user}`);
-    await boss.patch(`/v1/users/${user}`, { is_active: true });
+    const user = idOf(await adminClient.post('/v1/users', { email: `${newName()}@acme.org` }));
+    await adminClient.patch(`/v1/users/${user}`, { role: 'admin', first_name: '' });
+    await adminClient.delete(`/v1/users/${user}`);
+    await adminClient.patch(`/v1/users/${user}`, { is_active: true });
     expect(await entries(`subject_type=user&subject_id=${user}`)).toEqual([
       ['user.create', other, { role: 'member' }],
       ['user.update', other, { role: { before: 'member', after: 'admin' } }],
@@ -330,63 +348,73 @@ describe('the audit log', () => {
   });
 
   test('has what was done to credentials, and none of their secrets', async () => {
-    const other = boss.user.id;
-    const made = await boss.post('/v2/tokens', { name: 'laptop', scope: 'read' });
-    const token = idOf(made);
-    await boss.delete(`/v2/tokens/${token}`);
+    const otherUserId = adminClient.user.id;
+    const createdToken = await adminClient.post('/v2/tokens', { name: 'laptop', scope: 'read' });
+    const token = idOf(createdToken);
+    await adminClient.delete(`/v2/tokens/${token}`);
     expect(await entries(`subject_type=token&subject_id=${token}`)).toEqual([
-      ['token.create', other, { kind: 'token', scope: 'read' }],
-      ['token.revoke', other, {}],
+      ['token.create', otherUserId, { kind: 'token', scope: 'read' }],
+      ['token.revoke', otherUserId, {}],
     ]);
     const redirect_uris = 'https://apps.example.org/callback';
-    const application = idOf(await boss.post('/v2/applications', { name: 'Browser', redirect_uris })); // prettier-ignore
-    const secret = (await boss.post(`/v2/applications/${application}/secret`)).json['client_secret']; // prettier-ignore
-    const more = `${redirect_uris} https://other.example.org/callback`;
-    await boss.patch(`/v2/applications/${application}`, { redirect_uris: more, description: 'd' });
-    await boss.patch(`/v2/applications/${application}`, { description: 'e' });
-    await boss.delete(`/v2/applications/${application}`);
+    const application = idOf(await adminClient.post('/v2/applications', { name: 'Browser', redirect_uris })); // prettier-ignore
+    const secret = (await adminClient.post(`/v2/applications/${application}/secret`)).json['client_secret']; // prettier-ignore
+    const moreUris = `${redirect_uris} https://other.example.org/callback`;
+    await adminClient.patch(`/v2/applications/${application}`, {
+      redirect_uris: moreUris,
+      description: 'd',
+    });
+    await adminClient.patch(`/v2/applications/${application}`, { description: 'e' });
+    await adminClient.delete(`/v2/applications/${application}`);
     expect(await entries(`subject_type=application&subject_id=${application}`)).toEqual([
-      ['application.create', other, {}],
-      ['application.replace_secret', other, {}],
-      ['application.update', other, { redirect_uris: { before: redirect_uris, after: more } }],
-      ['application.delete', other, {}],
+      ['application.create', otherUserId, {}],
+      ['application.replace_secret', otherUserId, {}],
+      [
+        'application.update',
+        otherUserId,
+        { redirect_uris: { before: redirect_uris, after: moreUris } },
+      ],
+      ['application.delete', otherUserId, {}],
     ]);
     const password = 'a long phrase of the boss';
-    await boss.put('/v1/user/password', { password });
+    await adminClient.put('/v1/user/password', { password });
     const [last] = await entries(`action=password.set`);
-    expect(last).toEqual(['password.set', other, {}]);
-    const log = (await boss.get('/v2/audit_log?limit=1000')).text;
-    for (const text of [String(made.json['token']), String(secret), password])
+    expect(last).toEqual(['password.set', otherUserId, {}]);
+    const log = (await adminClient.get('/v2/audit_log?limit=1000')).text;
+    for (const text of [String(createdToken.json['token']), String(secret), password])
       expect(log).not.toContain(text);
   });
 
   test('records nothing of a change that is refused', async () => {
-    const before = (await boss.get('/v2/audit_log')).json['total'];
-    const [owner] = listOf(await boss.get('/v1/users?role=primary_owner'));
-    await boss.delete(`/v1/users/${String(owner?.['id'])}`);
-    await boss.patch(`/v1/users/${ben.user.id}`, { role: 'primary_owner' });
-    await boss.post('/v1/groups', { name: '' });
-    await boss.post('/v1/users', { email: 'ben@acme.org' });
-    await boss.put(`/v2/vaults/${vaultId}/permissions`, { user_id: 99_999, permission: 'read' });
+    const before = (await adminClient.get('/v2/audit_log')).json['total'];
+    const [owner] = listOf(await adminClient.get('/v1/users?role=primary_owner'));
+    await adminClient.delete(`/v1/users/${String(owner?.['id'])}`);
+    await adminClient.patch(`/v1/users/${ben.user.id}`, { role: 'primary_owner' });
+    await adminClient.post('/v1/groups', { name: '' });
+    await adminClient.post('/v1/users', { email: 'ben@acme.org' });
+    await adminClient.put(`/v2/vaults/${vaultId}/permissions`, {
+      user_id: 99_999,
+      permission: 'read',
+    });
     await ben.put(`/v2/vaults/${vaultId}/permissions`, {
       user_id: ben.user.id,
       permission: 'read',
     });
     await ben.patch(`/v2/vaults/${vaultId}`, { is_public: true });
-    expect((await boss.get('/v2/audit_log')).json['total']).toBe(before);
+    expect((await adminClient.get('/v2/audit_log')).json['total']).toBe(before);
   });
 
   test('is for administrators of the account, about their account', async () => {
     expect((await ann.get('/v2/audit_log')).status).toBe(403);
     expect((await ann.get('/v2/audit_log/export')).status).toBe(403);
-    const made = await server.catalog.transaction((tx) =>
+    const createdUser = await server.catalog.transaction((tx) =>
       createUser(
         tx,
         { email: 'root@other.org', domain: 'other', role: 'admin', token: {} },
         server.key,
       ),
     );
-    const root = clientFor(server.url, made.user, made.token!.secret);
+    const root = clientFor(server.url, createdUser.user, createdUser.token!.secret);
     const rows = listOf(await root.get('/v2/audit_log'));
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.every((row) => row['account_id'] === eve.user.accountId)).toBe(true);
@@ -395,8 +423,8 @@ describe('the audit log', () => {
 
   test('is filtered by action, user and time, and paged', async () => {
     const total = async (filter: string): Promise<unknown> =>
-      (await boss.get(`/v2/audit_log?${filter}`)).json['total'];
-    const all = listOf(await boss.get('/v2/audit_log?limit=1000'));
+      (await adminClient.get(`/v2/audit_log?${filter}`)).json['total'];
+    const all = listOf(await adminClient.get('/v2/audit_log?limit=1000'));
     const number = (is: (row: Readonly<Record<string, unknown>>) => boolean): number =>
       all.filter(is).length;
     expect(await total('action=user.create,group.create')).toBe(
@@ -405,18 +433,18 @@ describe('the audit log', () => {
     expect(await total(`user_id=${ann.user.id}`)).toBe(
       number((row) => row['user_id'] === ann.user.id),
     );
-    const middle = String(all[Math.floor(all.length / 2)]!['created_at']);
-    const later = number((row) => String(row['created_at']) >= middle);
-    expect([await total(`since=${middle}`), await total(`until=${middle}`)]).toEqual([
-      later,
-      all.length - later,
+    const middleTime = String(all[Math.floor(all.length / 2)]!['created_at']);
+    const laterCount = number((row) => String(row['created_at']) >= middleTime);
+    expect([await total(`since=${middleTime}`), await total(`until=${middleTime}`)]).toEqual([
+      laterCount,
+      all.length - laterCount,
     ]);
     expect(await total('until=2001-01-01')).toBe(0);
-    expect((await boss.get('/v2/audit_log?since=yesterday')).json).toHaveProperty('since');
-    expect((await boss.get('/v2/audit_log?action=user.sing')).json).toHaveProperty('action');
+    expect((await adminClient.get('/v2/audit_log?since=yesterday')).json).toHaveProperty('since');
+    expect((await adminClient.get('/v2/audit_log?action=user.sing')).json).toHaveProperty('action');
     const pages = [
-      ...listOf(await boss.get('/v2/audit_log?limit=7')),
-      ...listOf(await boss.get('/v2/audit_log?limit=7&page=2')),
+      ...listOf(await adminClient.get('/v2/audit_log?limit=7')),
+      ...listOf(await adminClient.get('/v2/audit_log?limit=7&page=2')),
     ];
     expect(pages).toEqual(all.slice(0, 14));
   });
@@ -436,17 +464,19 @@ describe('the audit log', () => {
         });
       }
     });
-    const all = listOf(await boss.get('/v2/audit_log?limit=10000'));
-    const lines = (await boss.get('/v2/audit_log/export')).text.trimEnd().split('\n');
+    const all = listOf(await adminClient.get('/v2/audit_log?limit=10000'));
+    const lines = (await adminClient.get('/v2/audit_log/export')).text.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(all);
-    const answer = await boss.get('/v2/audit_log/export?format=csv&action=group.create');
+    const answer = await adminClient.get('/v2/audit_log/export?format=csv&action=group.create');
     expect(answer.headers.get('content-type')).toMatch(/^text\/csv/);
     expect(answer.headers.get('content-disposition')).toContain('audit_log.csv');
     const table = answer.text.trimEnd().split('\r\n');
-    const created = all.filter(({ action }) => action === 'group.create');
-    expect(table.length).toBe(created.length + 1);
+    const createEntries = all.filter(({ action }) => action === 'group.create');
+    expect(table.length).toBe(createEntries.length + 1);
     expect(table[0]).toBe('id,created_at,action,user_id,user_email,subject_type,subject_id,subject_name,details'); // prettier-ignore
     expect(table[1]).toContain(`group.create,,,group,1200,"'=HYPERLINK(""x"")",{}`);
-    expect((await boss.get('/v2/audit_log/export?format=xml')).json).toHaveProperty('format');
+    expect((await adminClient.get('/v2/audit_log/export?format=xml')).json).toHaveProperty(
+      'format',
+    );
   });
 });

@@ -13,15 +13,18 @@ beforeAll(async () => {
 });
 
 const callback = 'https://apps.example.org/callback';
-const make = (body: object = {}): Promise<Answer> =>
+const newApplication = (body: object = {}): Promise<Answer> =>
   ann.post('/v2/applications', { name: 'Browser', redirect_uris: callback, ...body });
 
 describe('an application', () => {
   test('is created, addressed by its client_id, changed and deleted', async () => {
-    const made = await make({ tags: ['a'], web_url: 'https://apps.example.org' });
-    const clientId = String(made.json['client_id']);
-    expect([made.status, clientId]).toEqual([201, String(idOf(made))]);
-    expect(made.json).toMatchObject({
+    const createdApplication = await newApplication({
+      tags: ['a'],
+      web_url: 'https://apps.example.org',
+    });
+    const clientId = String(createdApplication.json['client_id']);
+    expect([createdApplication.status, clientId]).toEqual([201, String(idOf(createdApplication))]);
+    expect(createdApplication.json).toMatchObject({
       class_name: 'Application',
       scopes: 'read',
       client_type: 'confidential',
@@ -34,8 +37,11 @@ describe('an application', () => {
     const path = `/v2/applications/${clientId}`;
     const uris = ['https://a.example.org/', 'http://127.0.0.1:8000/cb?x=1', 'org.example.app:/cb'];
     for (const redirect_uris of [uris, uris.join('  \n')]) {
-      const changed = await ann.put(path, { redirect_uris, scopes: 'read write' });
-      expect(changed.json).toMatchObject({ redirect_uris: uris.join(' '), scopes: 'read write' });
+      const changedAnswer = await ann.put(path, { redirect_uris, scopes: 'read write' });
+      expect(changedAnswer.json).toMatchObject({
+        redirect_uris: uris.join(' '),
+        scopes: 'read write',
+      });
     }
     expect((await ann.get(path)).text).not.toMatch(/secret/);
     expect((await ann.delete(path)).status).toBe(200);
@@ -43,7 +49,7 @@ describe('an application', () => {
   });
 
   test('has a secret that only its owner sees, and can replace', async () => {
-    const path = `/v2/applications/${idOf(await make())}/secret`;
+    const path = `/v2/applications/${idOf(await newApplication())}/secret`;
     const first = await ann.get(path);
     const { client_secret: secret, ...application } = first.json;
     expect(application).toEqual((await ann.get(path.replace(/\/secret$/, ''))).json);
@@ -57,12 +63,12 @@ describe('an application', () => {
     const second = await ann.post(path);
     expect(second.json['client_secret']).not.toBe(secret);
     expect((await ann.get(path)).json).toEqual(second.json);
-    const other = await ann.get(`/v2/applications/${idOf(await make())}/secret`);
-    expect(other.json['client_secret']).not.toBe(secret);
+    const otherSecret = await ann.get(`/v2/applications/${idOf(await newApplication())}/secret`);
+    expect(otherSecret.json['client_secret']).not.toBe(secret);
   });
 
   test('is visible to its account, to others if it is public, and changed by its owner (A2)', async () => {
-    const path = `/v2/applications/${idOf(await make({ name: 'Ours' }))}`;
+    const path = `/v2/applications/${idOf(await newApplication({ name: 'Ours' }))}`;
     const statuses = async (): Promise<number[]> => [
       (await bob.get(path)).status,
       (await eve.get(path)).status,
@@ -77,7 +83,11 @@ describe('an application', () => {
   });
 
   test('is found by name, text, owner and tags', async () => {
-    await make({ name: 'Panels', description: 'shows 100% of genes', tags: ['panel', 'gene'] });
+    await newApplication({
+      name: 'Panels',
+      description: 'shows 100% of genes',
+      tags: ['panel', 'gene'],
+    });
     const names = async (query: string): Promise<unknown[]> =>
       listOf(await bob.get(`/v2/applications?${query}`)).map(({ name }) => name);
     expect(await names('name=Panels')).toEqual(['Panels']);
@@ -103,7 +113,7 @@ test.each([
   ['https:///cb', 'unusual host'],
   ['https://a.example.org/ä', 'absolute'],
 ])('the redirection URI %s is refused, and the answer names it', async (uri, reason) => {
-  const { status, json } = await make({ redirect_uris: `${callback} ${uri}` });
+  const { status, json } = await newApplication({ redirect_uris: `${callback} ${uri}` });
   expect([status, Object.keys(json)]).toEqual([400, ['redirect_uris']]);
   expect(json['redirect_uris']).toEqual([expect.stringContaining(JSON.stringify(uri))]);
   expect(json['redirect_uris']).toEqual([expect.stringContaining(reason)]);
@@ -117,6 +127,6 @@ test.each([
   ['client_type', 'native'],
   ['web_url', 'javascript:alert(1)'],
 ])('%s %j is refused', async (key, value) => {
-  const { status, json } = await make({ [key]: value });
+  const { status, json } = await newApplication({ [key]: value });
   expect([status, Object.keys(json)]).toEqual([400, [key]]);
 });

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
-import { warm } from '../../../api/warm.js';
+import { warmCaches } from '../../../api/warm.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { startHost, type Host } from '../../../scheduler/worker/host.js';
 import type { ToWorker } from '../../../scheduler/worker/messages.js';
@@ -18,7 +18,7 @@ let ann: Client;
 let vaultId: number;
 /** Kinds of task whose messages to the worker are held back. */
 const heldKinds = new Set<string>();
-let held: ToWorker[] = [];
+let heldMessages: ToWorker[] = [];
 let host: Host;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
       startHost: (...args) => {
         host = startHost(...args);
         const send = (message: ToWorker): void => {
-          if (message.type === 'run' && heldKinds.has(message.kind)) held.push(message);
+          if (message.type === 'run' && heldKinds.has(message.kind)) heldMessages.push(message);
           else host.send(message);
         };
         return { ...host, send };
@@ -39,20 +39,20 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function release(): void {
+function releaseMessages(): void {
   heldKinds.clear();
-  for (const message of held.splice(0)) host.send(message);
+  for (const message of heldMessages.splice(0)) host.send(message);
 }
 
 let names = 0;
 
 /** A dataset with three commits. */
-async function filled(): Promise<number> {
+async function newFilledDataset(): Promise<number> {
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${names++}` }));
   for (let i = 0; i < 3; i++) {
     const records = [{ gene: `G${i}`, n: i, sample: { id: `s${i}`, dp: [i, i + 1] } }, { gene: 'TP53', n: 10 * i }]; // prettier-ignore
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: id, records });
-    expect(made.json).toMatchObject({ status: 'completed' });
+    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: id, records });
+    expect(createdImport.json).toMatchObject({ status: 'completed' });
   }
   return id;
 }
@@ -95,14 +95,18 @@ async function tasksOf(id: number, kind = ''): Promise<readonly Record<string, u
   return listOf(await ann.get(`/v2/tasks?target_object_id=${id}${type}`));
 }
 
-async function changed(id: number, storageClass: string, resource = 'datasets'): Promise<Answer> {
+async function changeStorageClass(
+  id: number,
+  storageClass: string,
+  resource = 'datasets',
+): Promise<Answer> {
   const answer = await ann.patch(`/v2/${resource}/${id}`, { storage_class: storageClass });
   expect([answer.status, answer.json['storage_class']]).toEqual([200, storageClass]);
   return answer;
 }
 
 /** Waits for the newest task of a dataset, and returns it with its resource. */
-async function ended(id: number): Promise<Answer> {
+async function newestTaskDone(id: number): Promise<Answer> {
   const [task] = await tasksOf(id);
   const done = await waitFor(ann, `/v2/tasks/${String(task!['id'])}`);
   await server.scheduler.wait(Number(task!['id'])).catch(() => undefined);
@@ -110,10 +114,10 @@ async function ended(id: number): Promise<Answer> {
 }
 
 test('an archived dataset is one file, and comes back identical, with its history', async () => {
-  const id = await filled();
+  const id = await newFilledDataset();
   const [files, answers] = [await filesOf(id), await answersOf(id)];
-  await changed(id, 'Archive', 'objects');
-  const task = await ended(id);
+  await changeStorageClass(id, 'Archive', 'objects');
+  const task = await newestTaskDone(id);
   expect(task.json).toMatchObject({
     status: 'completed',
     task_type: 'datasets.DatasetSnapshotTask',
@@ -135,15 +139,15 @@ test('an archived dataset is one file, and comes back identical, with its histor
   expect(await availabilityOf(id)).toBe('archived');
   expect(await readdir(server.data.archives)).toEqual([`${id}.tar.zst`]);
   expect(await readdir(server.data.dataset(id))).not.toContain('_delta_log');
-  const plain = zstdDecompressSync(await readFile(server.data.archive(id)));
-  const listed = spawnSync('tar', ['-tf', '-'], { input: plain, encoding: 'utf8' });
-  if (listed.error === undefined)
-    expect(listed.stdout.split('\n').toSorted().slice(1)).toEqual([...Object.keys(files), 'manifest.json'].toSorted()); // prettier-ignore
+  const archiveBytes = zstdDecompressSync(await readFile(server.data.archive(id)));
+  const tarListing = spawnSync('tar', ['-tf', '-'], { input: archiveBytes, encoding: 'utf8' });
+  if (tarListing.error === undefined)
+    expect(tarListing.stdout.split('\n').toSorted().slice(1)).toEqual([...Object.keys(files), 'manifest.json'].toSorted()); // prettier-ignore
   expect(await differences(server)).toEqual([]);
 
-  await changed(id, 'Standard-IA');
-  const back = await ended(id);
-  expect(back.json).toMatchObject({
+  await changeStorageClass(id, 'Standard-IA');
+  const restoredTask = await newestTaskDone(id);
+  expect(restoredTask.json).toMatchObject({
     status: 'completed',
     task_type: 'datasets.DatasetRestoreTask',
     task_object: {
@@ -158,16 +162,19 @@ test('an archived dataset is one file, and comes back identical, with its histor
   expect(await answersOf(id)).toEqual(answers);
   expect(await readdir(server.data.archives)).toEqual([]);
   expect(await differences(server)).toEqual([]);
-  const more = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 7 }] });
-  expect(more.json).toMatchObject({ status: 'completed' });
+  const laterImport = await ann.post('/v2/dataset_imports', {
+    dataset_id: id,
+    records: [{ n: 7 }],
+  });
+  expect(laterImport.json).toMatchObject({ status: 'completed' });
 });
 
 test('the tasks are listed, read and not created', async () => {
-  const id = await filled();
-  await changed(id, 'Archive');
-  await ended(id);
-  await changed(id, 'Essential');
-  await ended(id);
+  const id = await newFilledDataset();
+  await changeStorageClass(id, 'Archive');
+  await newestTaskDone(id);
+  await changeStorageClass(id, 'Essential');
+  await newestTaskDone(id);
   for (const [noun, name] of [
     ['snapshot', 'DatasetSnapshotTask'],
     ['restore', 'DatasetRestoreTask'],
@@ -176,78 +183,81 @@ test('the tasks are listed, read and not created', async () => {
     const path = `/v2/dataset_${noun}_tasks`;
     const [row] = listOf(await ann.get(`${path}?dataset_id=${id}`));
     expect(row).toMatchObject({ class_name: name, dataset_id: id, status: 'completed' });
-    const one = await ann.get(`${path}/${String(row!['id'])}`);
-    expect(one.json).toEqual(row);
+    const taskAnswer = await ann.get(`${path}/${String(row!['id'])}`);
+    expect(taskAnswer.json).toEqual(row);
     expect(String(row!['url'])).toContain(`${path}/${String(row!['id'])}`);
     expect((await ann.get(`/v2/tasks/${String(row!['task_id'])}`)).json['task_id']).toBe(row!['id']); // prettier-ignore
     expect((await ann.post(path, { dataset_id: id })).status).toBe(405);
-    const stranger = await server.user(`stranger-${noun}`, { domain: 'other' });
-    expect((await stranger.get(`${path}/${String(row!['id'])}`)).status).toBe(404);
-    expect(listOf(await stranger.get(path))).toEqual([]);
+    const strangerClient = await server.user(`stranger-${noun}`, { domain: 'other' });
+    expect((await strangerClient.get(`${path}/${String(row!['id'])}`)).status).toBe(404);
+    expect(listOf(await strangerClient.get(path))).toEqual([]);
   }
 });
 
 test('an archived dataset answers what it is and how to restore it, and the same class again changes nothing', async () => {
-  const id = await filled();
-  await changed(id, 'Archive');
-  await ended(id);
+  const id = await newFilledDataset();
+  await changeStorageClass(id, 'Archive');
+  await newestTaskDone(id);
   const how = expect.stringMatching(/archived.*storage_class.*Standard/);
-  const refused = async (): Promise<readonly unknown[]> => {
+  const refusedAnswers = async (): Promise<readonly unknown[]> => {
     const query = await ann.post(`/v2/datasets/${id}/data`, {});
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
-    const imported = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 1 }] });
+    const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
+    const importAnswer = await ann.post('/v2/dataset_imports', {
+      dataset_id: id,
+      records: [{ n: 1 }],
+    });
     const facets = await ann.get(`/v2/datasets/${id}/beacon?chromosome=1&coordinate=1`);
     expect([400, 404, 501]).toContain(facets.status);
-    return [query, made, imported].map(({ status, json }) => [status, json]);
+    return [query, createdExport, importAnswer].map(({ status, json }) => [status, json]);
   };
-  expect(await refused()).toEqual([
+  expect(await refusedAnswers()).toEqual([
     [400, { detail: how }],
     [400, { detail: how }],
     [400, { dataset_id: [how] }],
   ]);
-  await changed(id, 'Archive');
+  await changeStorageClass(id, 'Archive');
   expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
   heldKinds.add('restore');
-  await changed(id, 'Standard');
+  await changeStorageClass(id, 'Standard');
   const restoring = expect.stringMatching(/archived and being restored: wait/);
-  expect(await refused()).toEqual([
+  expect(await refusedAnswers()).toEqual([
     [400, { detail: restoring }],
     [400, { detail: restoring }],
     [400, { dataset_id: [restoring] }],
   ]);
-  release();
-  await ended(id);
+  releaseMessages();
+  await newestTaskDone(id);
   expect(await availabilityOf(id)).toBe('available');
 });
 
 describe('while a task runs', () => {
   test('an archived dataset passes from available through unavailable, takes no other change, and can be canceled', async () => {
-    const id = await filled();
+    const id = await newFilledDataset();
     const [files, answers] = [await filesOf(id), await answersOf(id)];
     expect(await availabilityOf(id)).toBe('available');
     heldKinds.add('snapshot');
-    await changed(id, 'Archive');
+    await changeStorageClass(id, 'Archive');
     await until(async () => (await availabilityOf(id)) === 'unavailable');
-    await changed(id, 'Archive');
+    await changeStorageClass(id, 'Archive');
     expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
-    const other = await ann.patch(`/v2/objects/${id}`, { storage_class: 'Standard' });
-    expect([other.status, other.json]).toEqual([400, { storage_class: [expect.stringMatching(/being archived: wait for task/)] }]); // prettier-ignore
+    const otherAnswer = await ann.patch(`/v2/objects/${id}`, { storage_class: 'Standard' });
+    expect([otherAnswer.status, otherAnswer.json]).toEqual([400, { storage_class: [expect.stringMatching(/being archived: wait for task/)] }]); // prettier-ignore
     const query = await ann.post(`/v2/datasets/${id}/data`, {});
     expect([query.status, query.json]).toEqual([400, { detail: expect.stringMatching(/being archived/) }]); // prettier-ignore
     const [task] = await tasksOf(id, 'Snapshot');
     expect(task!['available_actions']).toEqual(['cancel']);
-    release();
+    releaseMessages();
     heldKinds.add('snapshot');
-    await ended(id);
-    await changed(id, 'Temporary');
-    await ended(id);
+    await newestTaskDone(id);
+    await changeStorageClass(id, 'Temporary');
+    await newestTaskDone(id);
     // Held again, so that it is certainly canceled before it ends.
-    await changed(id, 'Archive');
+    await changeStorageClass(id, 'Archive');
     await until(async () => (await availabilityOf(id)) === 'unavailable');
     const [second] = await tasksOf(id, 'Snapshot');
     const canceled = await ann.patch(`/v2/tasks/${String(second!['id'])}`, { status: 'canceled' });
     expect(canceled.json['status']).toBe('canceled');
-    held = [];
+    heldMessages = [];
     heldKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'available', storage_class: 'Temporary' }); // prettier-ignore
     expect([await filesOf(id), await answersOf(id)]).toEqual([files, answers]);
@@ -255,39 +265,45 @@ describe('while a task runs', () => {
   });
 
   test('a canceled restore leaves the dataset archived', async () => {
-    const id = await filled();
-    await changed(id, 'Archive');
-    await ended(id);
+    const id = await newFilledDataset();
+    await changeStorageClass(id, 'Archive');
+    await newestTaskDone(id);
     heldKinds.add('restore');
-    await changed(id, 'Standard');
-    const other = await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' });
-    expect([other.status, Object.keys(other.json)]).toEqual([400, ['storage_class']]);
+    await changeStorageClass(id, 'Standard');
+    const otherAnswer = await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' });
+    expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([400, ['storage_class']]);
     const [task] = await tasksOf(id, 'Restore');
     await ann.patch(`/v2/tasks/${String(task!['id'])}`, { status: 'canceled' });
-    held = [];
+    heldMessages = [];
     heldKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', storage_class: 'Archive' }); // prettier-ignore
     expect(await differences(server)).toEqual([]);
-    await changed(id, 'Standard');
-    expect((await ended(id)).json['status']).toBe('completed');
+    await changeStorageClass(id, 'Standard');
+    expect((await newestTaskDone(id)).json['status']).toBe('completed');
   });
 
   test('an import that came first is waited for, and none is taken afterwards', async () => {
-    const id = await filled();
+    const id = await newFilledDataset();
     heldKinds.add('import');
     const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'late.jsonl' }); // prettier-ignore
     await fetch(String(file.json['upload_url']), { method: 'PUT', body: '{"n":99}\n' });
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: id, object_id: idOf(file) });
-    await until(() => held.length > 0);
-    await changed(id, 'Archive');
+    const createdImport = await ann.post('/v2/dataset_imports', {
+      dataset_id: id,
+      object_id: idOf(file),
+    });
+    await until(() => heldMessages.length > 0);
+    await changeStorageClass(id, 'Archive');
     expect(await availabilityOf(id)).toBe('available');
     expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(6);
-    const refused = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 1 }] });
-    expect([refused.status, refused.json]).toEqual([400, { dataset_id: [expect.stringMatching(/being archived/)] }]); // prettier-ignore
-    const exported = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
-    expect(exported.status).toBe(400);
-    release();
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+    const refusedAnswer = await ann.post('/v2/dataset_imports', {
+      dataset_id: id,
+      records: [{ n: 1 }],
+    });
+    expect([refusedAnswer.status, refusedAnswer.json]).toEqual([400, { dataset_id: [expect.stringMatching(/being archived/)] }]); // prettier-ignore
+    const exportAnswer = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
+    expect(exportAnswer.status).toBe(400);
+    releaseMessages();
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [task] = await tasksOf(id, 'Snapshot');
     expect((await waitFor(ann, `/v2/tasks/${String(task!['id'])}`)).json).toMatchObject({ status: 'completed', task_object: { version: 3 } }); // prettier-ignore
     expect(await availabilityOf(id)).toBe('archived');
@@ -297,44 +313,50 @@ describe('while a task runs', () => {
 test('a dataset that is created with the class Archive takes imports, until Archive is set on it again', async () => {
   const vault = idOf(await ann.post('/v2/vaults', { name: 'Cold', default_storage_class: 'Archive' })); // prettier-ignore
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'cold' }));
-  const shown = await ann.get(`/v2/datasets/${id}`);
-  expect(shown.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
-  await ann.put(`/v2/datasets/${id}`, shown.json);
+  const shownDataset = await ann.get(`/v2/datasets/${id}`);
+  expect(shownDataset.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
+  await ann.put(`/v2/datasets/${id}`, shownDataset.json);
   expect(await tasksOf(id, 'Snapshot')).toEqual([]);
-  const made = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 1 }] });
-  expect(made.json['status']).toBe('completed');
-  await changed(id, 'Archive');
-  expect((await ended(id)).json['status']).toBe('completed');
+  const createdImport = await ann.post('/v2/dataset_imports', {
+    dataset_id: id,
+    records: [{ n: 1 }],
+  });
+  expect(createdImport.json['status']).toBe('completed');
+  await changeStorageClass(id, 'Archive');
+  expect((await newestTaskDone(id)).json['status']).toBe('completed');
   expect(await availabilityOf(id)).toBe('archived');
 });
 
 test('an empty dataset is archived and restored, too', async () => {
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'empty' }));
-  await changed(id, 'Archive');
-  expect((await ended(id)).json['status']).toBe('completed');
+  await changeStorageClass(id, 'Archive');
+  expect((await newestTaskDone(id)).json['status']).toBe('completed');
   expect(await availabilityOf(id)).toBe('archived');
-  await changed(id, 'Standard');
-  expect((await ended(id)).json['status']).toBe('completed');
-  const made = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 1 }] });
-  expect(made.json['status']).toBe('completed');
+  await changeStorageClass(id, 'Standard');
+  expect((await newestTaskDone(id)).json['status']).toBe('completed');
+  const createdImport = await ann.post('/v2/dataset_imports', {
+    dataset_id: id,
+    records: [{ n: 1 }],
+  });
+  expect(createdImport.json['status']).toBe('completed');
 });
 
 test('a server does not warm an archived dataset, and reports nothing', async () => {
-  const id = await filled();
-  await changed(id, 'Archive');
-  await ended(id);
+  const id = await newFilledDataset();
+  await changeStorageClass(id, 'Archive');
+  await newestTaskDone(id);
   const reports: string[] = [];
   const { catalog, store } = server;
   const queryEngine = {} as QueryEngine; // it is not asked
-  const hot = [{ dataset: id, fields: ['n'] }];
-  await warm({ catalog, store, queryEngine }, hot, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
+  const usedColumns = [{ dataset: id, fields: ['n'] }];
+  await warmCaches({ catalog, store, queryEngine }, usedColumns, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
   expect(reports).toEqual([]);
 });
 
 test('deleting an archived dataset removes its archive', async () => {
-  const id = await filled();
-  await changed(id, 'Archive');
-  await ended(id);
+  const id = await newFilledDataset();
+  await changeStorageClass(id, 'Archive');
+  await newestTaskDone(id);
   expect(await readdir(server.data.archives)).toContain(`${id}.tar.zst`);
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBe(200);
   expect(await readdir(server.data.archives)).not.toContain(`${id}.tar.zst`);

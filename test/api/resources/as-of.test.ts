@@ -13,21 +13,21 @@ import { idOf, listOf, waitFor, type Answer } from '../server.js';
 
 const { server, ann, newDataset, total } = await startLab();
 
-/** What a test knows of a commit: its id, when it completed, and all records that had been imported by then. */
-interface Known {
+/** What a test knows of a commit: its id, when it completed, and the records imported by then. */
+interface KnownCommit {
   readonly id: number;
   readonly time: string;
   readonly records: readonly Readonly<Record<string, unknown>>[];
 }
 
 let datasetId: number;
-let commits: readonly Known[];
+let commits: readonly KnownCommit[];
 
 /**
  * The records of each import. The number is whole at first, so that its field is widened later; `note` comes with the fourth import, and
  * `text` is longer than a string may be in the sixth.
  */
-const imported = Array.from({ length: 30 }, (_, i) => [
+const importedRecords = Array.from({ length: 30 }, (_, i) => [
   { n: i, gene: 'TP53', text: `short ${i}` },
   {
     n: i < 5 ? 100 + i : 100.5 + i,
@@ -39,54 +39,56 @@ const imported = Array.from({ length: 30 }, (_, i) => [
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  for (const records of imported.slice(0, -1)) await add(datasetId, records);
+  for (const records of importedRecords.slice(0, -1)) await addRecords(datasetId, records);
   // A merge makes a version without a commit.
   await server.scheduler.compacted();
-  const merged = await server.store.version(datasetId);
-  expect(merged).toBeGreaterThan(28);
-  await add(datasetId, imported.at(-1)!);
-  expect(await server.store.version(datasetId)).toBeGreaterThan(merged);
-  const listed = listOf(await ann.get(`/v2/datasets/${datasetId}/commits?limit=100`)).toReversed();
-  commits = listed.map((commit, i) => ({
+  const mergedVersion = await server.store.version(datasetId);
+  expect(mergedVersion).toBeGreaterThan(28);
+  await addRecords(datasetId, importedRecords.at(-1)!);
+  expect(await server.store.version(datasetId)).toBeGreaterThan(mergedVersion);
+  const listedCommits = listOf(
+    await ann.get(`/v2/datasets/${datasetId}/commits?limit=100`),
+  ).toReversed();
+  commits = listedCommits.map((commit, i) => ({
     id: Number(commit['id']),
     time: (commit['timestamps'] as string[][]).at(-1)![2]!,
-    records: imported.slice(0, i + 1).flat(),
+    records: importedRecords.slice(0, i + 1).flat(),
   }));
-  expect(commits).toHaveLength(imported.length);
+  expect(commits).toHaveLength(importedRecords.length);
 });
 
-async function add(id: number, records: readonly object[]): Promise<void> {
+async function addRecords(id: number, records: readonly object[]): Promise<void> {
   const body = { dataset_id: id, data_records: records, entity_params: { disable: true } };
-  const made = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-const query = (body: object, id = datasetId): Promise<Answer> =>
+const queryDataset = (body: object, id = datasetId): Promise<Answer> =>
   ann.post(`/v2/datasets/${id}/data`, body);
 
 /** The records of an answer without the keys that the server adds and without nulls. */
 function recordsOf(answer: Answer): unknown[] {
   expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)]);
-  return (answer.json['results'] as Record<string, unknown>[]).map(plain);
+  return (answer.json['results'] as Record<string, unknown>[]).map(withoutNulls);
 }
 
-function plain({ _id, _commit, ...rest }: Record<string, unknown>): unknown {
+function withoutNulls({ _id, _commit, ...rest }: Record<string, unknown>): unknown {
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
 }
 
 /** The last commit that had completed at a time, from what the list of commits says. */
-const lastAt = (time: number): Known | undefined =>
+const lastAt = (time: number): KnownCommit | undefined =>
   commits.findLast((one) => Date.parse(one.time) <= time);
 
-const message = (answer: Answer): unknown => [answer.status, answer.json];
+const statusAndJson = (answer: Answer): unknown => [answer.status, answer.json];
 
 describe('a query as of', () => {
   test('a commit sees what had been imported up to it, and says so', async () => {
     const versions: number[] = [];
     for (const { id, records } of commits) {
       for (const as_of of [id, String(id)]) {
-        const answer = await query({ as_of });
+        const answer = await queryDataset({ as_of });
         expect(recordsOf(answer)).toEqual(records);
         expect(answer.json['total']).toBe(records.length);
         expect(answer.json['as_of']).toEqual({ commit_id: id, version: expect.any(Number) });
@@ -103,24 +105,24 @@ describe('a query as of', () => {
   test('a time sees what had been imported by then', async () => {
     for (const { time } of commits) {
       for (const moment of [Date.parse(time) - 1, Date.parse(time)]) {
-        const answer = await query({ as_of: new Date(moment).toISOString() });
-        const known = lastAt(moment);
-        expect(recordsOf(answer)).toEqual(known?.records ?? []);
-        expect(answer.json['as_of']).toMatchObject({ commit_id: known?.id ?? null });
+        const answer = await queryDataset({ as_of: new Date(moment).toISOString() });
+        const lastCommit = lastAt(moment);
+        expect(recordsOf(answer)).toEqual(lastCommit?.records ?? []);
+        expect(answer.json['as_of']).toMatchObject({ commit_id: lastCommit?.id ?? null });
       }
     }
     const { id, time, records } = commits.at(-1)!;
     const plusTwo = new Date(Date.parse(time) + 2 * 3_600_000).toISOString().replace('Z', '+02:00');
     for (const as_of of [plusTwo, time.replace('Z', ''), '2999-01-01', '2999-01-01T00:00:00Z']) {
-      const answer = await query({ as_of, limit: 0 });
+      const answer = await queryDataset({ as_of, limit: 0 });
       expect(answer.json).toMatchObject({ total: records.length, as_of: { commit_id: id } });
     }
     // A date is its first moment.
     const day = commits[0]!.time.slice(0, 10);
-    const known = lastAt(Date.parse(day));
-    expect((await query({ as_of: day, limit: 0 })).json).toMatchObject({
-      total: known?.records.length ?? 0,
-      as_of: { commit_id: known?.id ?? null },
+    const lastCommit = lastAt(Date.parse(day));
+    expect((await queryDataset({ as_of: day, limit: 0 })).json).toMatchObject({
+      total: lastCommit?.records.length ?? 0,
+      as_of: { commit_id: lastCommit?.id ?? null },
     });
   });
 
@@ -133,7 +135,7 @@ describe('a query as of', () => {
       ordering: ['-n'],
       facets: { gene: {}, n: {}, note: { facet_type: 'count' } },
     };
-    const { status, json } = await query(body);
+    const { status, json } = await queryDataset(body);
     expect([status, json]).toMatchObject([
       200,
       {
@@ -145,7 +147,7 @@ describe('a query as of', () => {
       },
     ]);
     const empty = await newDataset();
-    expect((await query({ as_of: '2999-01-01' }, empty)).json).toMatchObject({
+    expect((await queryDataset({ as_of: '2999-01-01' }, empty)).json).toMatchObject({
       total: 0,
       results: [],
       as_of: { commit_id: null, version: -1 },
@@ -155,22 +157,22 @@ describe('a query as of', () => {
   test('knows fields of later commits, without values, and types that were widened since', async () => {
     const { id, records } = commits[2]!;
     const asOf = async (body: object): Promise<unknown[]> =>
-      recordsOf(await query({ ...body, as_of: id }));
+      recordsOf(await queryDataset({ ...body, as_of: id }));
     expect(await asOf({ filters: [['note', 'note 3']] })).toEqual([]);
     expect(await asOf({ filters: [['note', null]] })).toEqual(records);
     expect(await asOf({ fields: ['note', 'n'] })).toEqual(records.map(({ n }) => ({ n })));
     expect(await asOf({ ordering: ['note', '-n'] })).toEqual(
       records.toSorted((a, b) => Number(b['n']) - Number(a['n'])),
     );
-    const large = records.filter(({ n }) => Number(n) > 1.5);
-    expect(await asOf({ filters: [['n__gt', 1.5]] })).toEqual(large);
+    const largeRecords = records.filter(({ n }) => Number(n) > 1.5);
+    expect(await asOf({ filters: [['n__gt', 1.5]] })).toEqual(largeRecords);
     expect(await asOf({ filters: [['text__contains', 'second']] })).toEqual(
       records.filter(({ text }) => String(text).includes('second')),
     );
     expect(await asOf({ query: 'second' })).toHaveLength(3);
     const facets = { n: { facet_type: 'stats' }, gene: { limit: 1 }, note: { facet_type: 'count' } }; // prettier-ignore
     const sum = records.reduce((all, { n }) => all + Number(n), 0);
-    expect((await query({ facets, as_of: id, limit: 0 })).json['facets']).toMatchObject({
+    expect((await queryDataset({ facets, as_of: id, limit: 0 })).json['facets']).toMatchObject({
       n: { count: 6, min: 0, max: 102, sum },
       gene: [['TP53', 3]],
       note: 0,
@@ -201,7 +203,7 @@ describe('a query as of', () => {
           const request = parseQuery(body, fields);
           const found = await runQuery(engine, snapshot, fields, request);
           const as_of = known?.id ?? '2001-01-01';
-          const { json } = await query({ ...body, as_of });
+          const { json } = await queryDataset({ ...body, as_of });
           expect([found.total, parseJson(found.results), found.facets && parseJson(found.facets)]).toEqual([json['total'], json['results'], json['facets']]); // prettier-ignore
         }
       }
@@ -212,7 +214,7 @@ describe('a query as of', () => {
 
   test('a query without as_of sees the newest version, and its answer has no such key', async () => {
     for (const body of [{}, { as_of: null }, { as_of: '' }]) {
-      const { json } = await query({ ...body, limit: 1 });
+      const { json } = await queryDataset({ ...body, limit: 1 });
       expect(json['total']).toBe(60);
       expect(Object.hasOwn(json, 'as_of')).toBe(false);
     }
@@ -229,9 +231,12 @@ describe('a query as of', () => {
       { status_code: 400, as_of: [expect.any(String)] },
     ]);
 
-    const all = (await query({ fields: ['_id'] })).json['results'] as Record<'_id', string>[];
-    const wanted = [all[0]!['_id'], all.at(-1)!['_id']].join(',');
-    const path = `/v2/datasets/${datasetId}/data/${wanted}`;
+    const all = (await queryDataset({ fields: ['_id'] })).json['results'] as Record<
+      '_id',
+      string
+    >[];
+    const wantedIds = [all[0]!['_id'], all.at(-1)!['_id']].join(',');
+    const path = `/v2/datasets/${datasetId}/data/${wantedIds}`;
     const found = await ann.get(`${path}?as_of=${id}`);
     expect(found.json).toMatchObject({ total: 1, as_of: { commit_id: id } });
     expect(recordsOf(found)).toEqual(records.slice(0, 1));
@@ -266,43 +271,49 @@ describe('a query as of', () => {
 describe('a cursor begun with as_of', () => {
   test('stays on its version, whatever the time names meanwhile', async () => {
     const id = await newDataset();
-    for (const records of imported.slice(0, 3)) await add(id, records);
-    const first = await query({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
+    for (const records of importedRecords.slice(0, 3)) await addRecords(id, records);
+    const first = await queryDataset({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
     expect(first.json).toMatchObject({ total: 6, as_of: { version: 2 } });
-    await add(id, imported[3]!);
+    await addRecords(id, importedRecords[3]!);
     for (const as_of of ['2999-01-01', ' 2999-01-01', undefined]) {
-      const next = await query({ limit: 4, cursor: first.json['cursor'], as_of }, id);
+      const next = await queryDataset({ limit: 4, cursor: first.json['cursor'], as_of }, id);
       expect(next.json).toMatchObject({ total: 6, cursor: null, as_of: first.json['as_of'] });
-      expect(recordsOf(next)).toEqual(imported.slice(0, 3).flat().slice(4));
+      expect(recordsOf(next)).toEqual(importedRecords.slice(0, 3).flat().slice(4));
     }
-    const newest = await query({ as_of: '2999-01-01', limit: 0 }, id);
+    const newest = await queryDataset({ as_of: '2999-01-01', limit: 0 }, id);
     expect(newest.json).toMatchObject({ total: 8, as_of: { version: 3 } });
   });
 
   test('is refused with another as_of, and one without with any', async () => {
     const [one, two] = commits;
     const began = async (more: object): Promise<unknown> =>
-      (await query({ limit: 1, cursor: true, ...more })).json['cursor'];
+      (await queryDataset({ limit: 1, cursor: true, ...more })).json['cursor'];
     for (const [began_, then] of [
       [{ as_of: one!.id }, two!.id],
       [{ as_of: one!.id }, one!.time],
       [{}, one!.id],
     ] as const) {
-      const answer = await query({ limit: 1, cursor: await began(began_), as_of: then });
-      expect(message(answer)).toEqual([
+      const answer = await queryDataset({ limit: 1, cursor: await began(began_), as_of: then });
+      expect(statusAndJson(answer)).toEqual([
         400,
         { as_of: [expect.stringContaining('A cursor stays on the version')] },
       ]);
     }
-    const text = await query({ limit: 1, cursor: await began({ as_of: one!.id }), as_of: `${one!.id}` }); // prettier-ignore
+    const text = await queryDataset({ limit: 1, cursor: await began({ as_of: one!.id }), as_of: `${one!.id}` }); // prettier-ignore
     expect(text.json).toMatchObject({ total: 2, as_of: { commit_id: one!.id } });
   });
 });
 
 describe('an export as of', () => {
   async function exported(body: object, id = datasetId): Promise<Answer> {
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json', ...body });
-    return made.status === 201 ? waitFor(ann, `/v2/dataset_exports/${idOf(made)}`) : made;
+    const createdExport = await ann.post('/v2/dataset_exports', {
+      dataset_id: id,
+      format: 'json',
+      ...body,
+    });
+    return createdExport.status === 201
+      ? waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`)
+      : createdExport;
   }
 
   async function contentOf(done: Answer): Promise<unknown[]> {
@@ -313,17 +324,17 @@ describe('an export as of', () => {
       .toString()
       .split('\n');
     const records = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as object);
-    return records.map((record) => plain(record as Record<string, unknown>));
+    return records.map((record) => withoutNulls(record as Record<string, unknown>));
   }
 
   test('a commit or a time has what had been imported up to it', async () => {
     const { id, time, records } = commits[7]!;
-    const known = lastAt(Date.parse(time))!;
+    const lastCommit = lastAt(Date.parse(time))!;
     for (const [body, of] of [
       [{ as_of: id }, { id, records }],
       [{ params: { as_of: String(id) } }, { id, records }],
       [{ as_of: id, params: { as_of: `${id}`, fields: ['n', 'gene', 'text', 'note'] } }, { id, records }], // prettier-ignore
-      [{ params: { as_of: time } }, known],
+      [{ params: { as_of: time } }, lastCommit],
     ] as const) {
       const done = await exported(body);
       expect(await contentOf(done)).toEqual(of.records);
@@ -341,15 +352,15 @@ describe('an export as of', () => {
 
   test('is fixed when the export is created', async () => {
     const id = await newDataset();
-    await add(id, imported[0]!);
+    await addRecords(id, importedRecords[0]!);
     const body = { dataset_id: id, format: 'json', as_of: '2999-01-01' };
-    const made = await ann.post('/v2/dataset_exports', body);
-    await add(id, imported[1]!);
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
-    expect(made.json['as_of']).toEqual(done.json['as_of']);
-    expect(await contentOf(done)).toEqual(imported[0]);
+    const createdExport = await ann.post('/v2/dataset_exports', body);
+    await addRecords(id, importedRecords[1]!);
+    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    expect(createdExport.json['as_of']).toEqual(done.json['as_of']);
+    expect(await contentOf(done)).toEqual(importedRecords[0]);
     expect(await total(id)).toBe(4);
-    // As after a restart, which runs it again.
+    // The task runs again, as after a restart.
     const task = await server.catalog.tasks.get(Number(done.json['task_id']));
     const { catalog, store } = server;
     const context = { catalog, store, now: Date.now } as unknown as PublishContext;
@@ -358,12 +369,12 @@ describe('an export as of', () => {
 
   test('refuses two versions, and what is none, under the key that has it', async () => {
     const [one, two] = commits;
-    expect(message(await exported({ as_of: one!.id, params: { as_of: two!.id } }))).toEqual([
+    expect(statusAndJson(await exported({ as_of: one!.id, params: { as_of: two!.id } }))).toEqual([
       400,
       { as_of: ['params.as_of is another one: send as_of once.'] },
     ]);
-    expect(message(await exported({ as_of: 'x' }))).toEqual([400, { as_of: [expect.stringContaining('such as 2026')] }]); // prettier-ignore
-    expect(message(await exported({ params: { as_of: 'x' } }))).toEqual([
+    expect(statusAndJson(await exported({ as_of: 'x' }))).toEqual([400, { as_of: [expect.stringContaining('such as 2026')] }]); // prettier-ignore
+    expect(statusAndJson(await exported({ params: { as_of: 'x' } }))).toEqual([
       400,
       { params: [{ as_of: [expect.stringContaining('such as 2026')] }] },
     ]);
@@ -371,11 +382,11 @@ describe('an export as of', () => {
 });
 
 test('as_of refuses what is no commit of the dataset and no time, and names the fix', async () => {
-  const other = await newDataset();
-  await add(other, imported[0]!);
-  const [foreign] = listOf(await ann.get(`/v2/datasets/${other}/commits`));
+  const otherDataset = await newDataset();
+  await addRecords(otherDataset, importedRecords[0]!);
+  const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
   for (const id of [foreign!['id'], 1, '123456789', datasetId])
-    expect(message(await query({ as_of: id }))).toEqual([
+    expect(statusAndJson(await queryDataset({ as_of: id }))).toEqual([
       400,
       {
         as_of: [
@@ -385,7 +396,7 @@ test('as_of refuses what is no commit of the dataset and no time, and names the 
     ]);
   // prettier-ignore
   for (const value of ['yesterday', 0, -1, 1.5, true, {}, [], [1], '2026-13-01', '2026-02-30', '2026-01-01T25:00:00Z', '2026-1-1', '9'.repeat(30)])
-    expect(message(await query({ as_of: value }))).toEqual([
+    expect(statusAndJson(await queryDataset({ as_of: value }))).toEqual([
       400,
       { as_of: [expect.stringMatching(/^Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not /)] },
     ]);
@@ -397,6 +408,6 @@ test('commits show how many records they added, changed and removed', async () =
     const counts = found.map((commit) =>
       ['modified', 'added', 'changed', 'removed'].map((what) => commit[`records_${what}`]),
     );
-    expect(counts).toEqual(imported.map(() => [2, 2, 0, 0]));
+    expect(counts).toEqual(importedRecords.map(() => [2, 2, 0, 0]));
   }
 });

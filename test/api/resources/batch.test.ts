@@ -8,7 +8,7 @@ let ids: readonly number[];
 const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
   bob = await server.user('bob');
-  const made: number[] = [];
+  const createdIds: number[] = [];
   for (const [name, count] of [
     ['a', 3],
     ['b', 5],
@@ -22,9 +22,9 @@ beforeAll(async () => {
     );
     const records = Array.from({ length: count }, (_, n) => ({ n, gene: n % 2 ? 'TTN' : 'BRCA1' }));
     await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
-    made.push(id);
+    createdIds.push(id);
   }
-  ids = made;
+  ids = createdIds;
 });
 
 test('answers the queries in their order, by id or by full path, as each query alone would', async () => {
@@ -45,8 +45,8 @@ test('answers the queries in their order, by id or by full path, as each query a
       expect(status).toBe(200);
       const items = json as unknown as Record<string, unknown>[];
       expect(items.map((item) => item['status_code'])).toEqual([200, 400, 200, 200, 404, 400, 400, 400]); // prettier-ignore
-      const alone = await ann.post(`/v2/datasets/${a}/data`, { limit: 1 });
-      expect({ ...items[0], took: 0 }).toEqual({ ...alone.json, took: 0, status_code: 200 });
+      const singleAnswer = await ann.post(`/v2/datasets/${a}/data`, { limit: 1 });
+      expect({ ...items[0], took: 0 }).toEqual({ ...singleAnswer.json, took: 0, status_code: 200 });
       expect(items[1]).toEqual({ status_code: 400, fields: ['Unknown field: bogus'] });
       expect(items[2]).toMatchObject({ dataset_id: b, total: 2, results: [], facets: { gene: [['TTN', 2]] } }); // prettier-ignore
       expect(items[3]).toMatchObject({ total: 5, offset: null, results: [{ n: 3 }, { n: 4 }] });
@@ -70,10 +70,10 @@ test('what the caller may not read is missing, for one query of many (A2)', asyn
 test('takes 100 queries and names the limit for more (T0: batchQueries)', async () => {
   const queries = (count: number): object =>
     ({ queries: Array.from({ length: count }, () => ({ dataset: ids[0], limit: 0 })) }); // prettier-ignore
-  const most = await ann.post('/v2/batch_query', queries(100));
-  expect((most.json as unknown as unknown[]).length).toBe(100);
-  const over = await ann.post('/v2/batch_query', queries(101));
-  expect([over.status, over.text]).toEqual([
+  const largestBatch = await ann.post('/v2/batch_query', queries(100));
+  expect((largestBatch.json as unknown as unknown[]).length).toBe(100);
+  const tooLargeBatch = await ann.post('/v2/batch_query', queries(101));
+  expect([tooLargeBatch.status, tooLargeBatch.text]).toEqual([
     400,
     expect.stringContaining(
       'A batch takes at most 100 queries, not 101: split them over several requests.',

@@ -25,7 +25,7 @@ export class Browser {
     return this.#received(answer);
   }
 
-  /** Sends a form of the last page, to its address; fields may replace those of the form. */
+  /** Sends a form of the last page to its address; `fields` replaces values of the form. */
   async submit(fields: Readonly<Record<string, string>>): Promise<Answer> {
     const csrf_token = /name="csrf_token" value="(\w+)"/.exec(this.#page)?.[1] ?? '';
     const body = new URLSearchParams({ csrf_token, ...fields }).toString();

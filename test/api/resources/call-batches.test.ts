@@ -21,30 +21,30 @@ import { casesByTier } from '../../tier.js';
 /* Calls of dataset functions that few queries answer together (contract 19; threats E8). */
 
 const { server, ann, vaultId } = await startLab();
-const next = random(seed);
-const below = (limit: number): number => Math.floor(next() * limit);
-const pick = <T>(values: readonly T[]): T => values[below(values.length)]!;
+const randomNumber = random(seed);
+const randomBelow = (limit: number): number => Math.floor(randomNumber() * limit);
+const pick = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
 
 const words = ['a', 'A', 'b', 'ab', 'Ab', 'ß', 'SS', 'İ', 'i', 'K', '\u212a', 'ſ', 's', '', ' ', 'x y', '"', '7', '07', 'Ünï', 'ünÏ', '😀']; // prettier-ignore
 const genes = ['BRCA1', 'brca1', 'TP53', 'P53', 'EGFR', 'nope'];
 const variants = ['GRCH38-1-100-100-A', 'GRCH38-1-100-101-T', 'GRCH38-2-5-5-C', 'rs12', 'RS13'];
 const longs = [0, 7, -3, 9007199254740991];
 
-/** Some records of a dataset, of which all but `id` may be missing. */
+/** Random records of a dataset, whose members other than `id` may be missing. */
 function madeRecords(rows: number): readonly Record<string, unknown>[] {
-  const maybe = (name: string, make: () => unknown, share = 0.85): object =>
-    next() < share ? { [name]: make() } : {};
-  const list = <T>(make: () => T): T[] => Array.from({ length: below(4) }, make);
+  const optionalKey = (name: string, make: () => unknown, share = 0.85): object =>
+    randomNumber() < share ? { [name]: make() } : {};
+  const list = <T>(make: () => T): T[] => Array.from({ length: randomBelow(4) }, make);
   return Array.from({ length: rows }, (_, id) => ({
     id,
-    ...maybe('word', () => pick(words)),
-    ...maybe('number', () => pick(longs)),
-    ...maybe('tags', () => list(() => pick(words))),
-    ...maybe('gene', () => pick(genes)),
-    ...maybe('variant', () => pick(variants)),
-    ...maybe('parts', () => list(() => ({ name: pick(words), size: below(3) }))),
-    ...maybe('inner', () => ({ word: pick(words), score: below(8) / 4 })),
-    ...maybe('prose', () => `${pick(words)} and ${pick(words)}`),
+    ...optionalKey('word', () => pick(words)),
+    ...optionalKey('number', () => pick(longs)),
+    ...optionalKey('tags', () => list(() => pick(words))),
+    ...optionalKey('gene', () => pick(genes)),
+    ...optionalKey('variant', () => pick(variants)),
+    ...optionalKey('parts', () => list(() => ({ name: pick(words), size: randomBelow(3) }))),
+    ...optionalKey('inner', () => ({ word: pick(words), score: randomBelow(8) / 4 })),
+    ...optionalKey('prose', () => `${pick(words)} and ${pick(words)}`),
   }));
 }
 
@@ -82,15 +82,15 @@ beforeAll(async () => {
   };
 });
 
-/** What a call alone gives: an answer or the message of an error. */
-async function alone(call: HostCall): Promise<HostAnswer | string> {
+/** The result of a single call: an answer or the message of an error. */
+async function answerAlone(call: HostCall): Promise<HostAnswer | string> {
   return answerHostRequest(scope, call).then(
     (answer) => answer as HostAnswer,
     (error: unknown) => (error as Error).message,
   );
 }
 
-async function together(batch: readonly HostCall[]): Promise<BatchAnswers> {
+async function answerTogether(batch: readonly HostCall[]): Promise<BatchAnswers> {
   return answersFor(scope, batch);
 }
 
@@ -132,14 +132,14 @@ const forms: readonly (() => { entities?: unknown; filters?: unknown })[] = [
   () => ({ filters: [['number', pick([...longs, '7', 7.5, 'x'])]] }),
   () => ({ filters: [['tags', pick(words)]] }),
   () => ({ filters: [['tags__exact', pick(words)], ['number__gte', 0]] }),
-  () => ({ filters: [['parts.name', pick(words)], ['parts.size', below(3)]] }),
+  () => ({ filters: [['parts.name', pick(words)], ['parts.size', randomBelow(3)]] }),
   () => ({ filters: [{ any: { path: 'parts', filters: [['name', pick(words)]] } }] }),
   () => ({ filters: [['inner.word', pick(words)], ['number', pick(longs)]] }),
   () => ({ filters: [{ or: [['word', pick(words)], ['inner.word', pick(words)]] }] }),
   () => ({ filters: [{ not: ['word', pick(words)] }] }),
   () => ({ filters: [['prose', pick(words)]] }),
-  () => ({ filters: [['inner.score', below(8) / 4]] }),
-  () => ({ filters: [['id', below(450)]] }),
+  () => ({ filters: [['inner.score', randomBelow(8) / 4]] }),
+  () => ({ filters: [['id', randomBelow(450)]] }),
   () => ({ entities: [['gene', pick(genes)]] }),
   () => ({ entities: [['gene', [pick(genes), pick(genes)]]], filters: [['tags', pick(words)]] }),
   () => ({ entities: [['variant', pick(variants)]] }),
@@ -159,10 +159,10 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
       }
     }
     const batch = [...calls.values()];
-    const answers = await together(batch);
+    const answers = await answerTogether(batch);
     expect(answers).toHaveLength(batch.length);
     for (const [i, call] of batch.entries())
-      if (answers[i] !== null) expect({ ...call, answer: answers[i] }).toEqual({ ...call, answer: await alone(call) }); // prettier-ignore
+      if (answers[i] !== null) expect({ ...call, answer: answers[i] }).toEqual({ ...call, answer: await answerAlone(call) }); // prettier-ignore
   });
 });
 
@@ -190,13 +190,15 @@ describe(`answers to calls of a form are those to the calls alone (seed ${seed})
       const hole = 'a text that no value is';
       const form = textForms[i]!;
       const [before, after] = callText(make(form(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
-      const some = [...words, ...genes].filter(() => next() < (make === functions[0] ? 1 : 0.5));
-      const literals = some.map((text) => JSON.stringify(text));
+      const someValues = [...words, ...genes].filter(
+        () => randomNumber() < (make === functions[0] ? 1 : 0.5),
+      );
+      const literals = someValues.map((text) => JSON.stringify(text));
       const request = { batch: packTexts(literals), form: { before, after } };
       const answers = unpackAnswers((await answerHostRequest(scope, request)) as PackedAnswers);
-      expect(answers).toHaveLength(some.length);
-      for (const [k, text] of some.entries())
-        if (answers[k] !== null) expect({ ...make(form(text)), answer: answers[k] }).toEqual({ ...make(form(text)), answer: await alone(make(form(text))) }); // prettier-ignore
+      expect(answers).toHaveLength(someValues.length);
+      for (const [k, text] of someValues.entries())
+        if (answers[k] !== null) expect({ ...make(form(text)), answer: answers[k] }).toEqual({ ...make(form(text)), answer: await answerAlone(make(form(text))) }); // prettier-ignore
     }
   });
 });
@@ -204,24 +206,24 @@ describe(`answers to calls of a form are those to the calls alone (seed ${seed})
 test('records that calls of a form look up are read once, as they are in each version', async () => {
   const target = await newDataset(ann, vaultId, 'looked up', [{ word: 'a', tags: ['x'] }]);
   const form = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
-  const own = { ...scope, signal: new AbortController().signal };
-  const asked = async (...texts: readonly string[]) => {
+  const ownScope = { ...scope, signal: new AbortController().signal };
+  const askEach = async (...texts: readonly string[]) => {
     const batch = packTexts(texts.map((text) => JSON.stringify(text)));
-    const reply = (await answerHostRequest(own, { batch, form })) as PackedAnswers;
+    const reply = (await answerHostRequest(ownScope, { batch, form })) as PackedAnswers;
     return unpackAnswers(reply).map((answer) => answer!.json);
   };
   queries = 0;
-  expect(await asked('A', 'b', 'c')).toEqual(['["x"]', '[]', '[]']);
-  expect(await asked('b', 'a')).toEqual(['[]', '["x"]']);
+  expect(await askEach('A', 'b', 'c')).toEqual(['["x"]', '[]', '[]']);
+  expect(await askEach('b', 'a')).toEqual(['[]', '["x"]']);
   expect(queries).toBe(1);
   await addRecords(ann, target, [
     { word: 'B', tags: ['y', 'z'] },
     { word: 'a', tags: ['w'] },
   ]);
-  expect(await asked('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
+  expect(await askEach('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
   expect(queries).toBe(2);
   await ann.delete(`/v2/datasets/${target}`);
-  expect(unpackAnswers((await answerHostRequest(own, { batch: packTexts(['"a"', '"b"']), form })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
+  expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packTexts(['"a"', '"b"']), form })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
 });
 
 test('calls that differ in one value become one query', async () => {
@@ -230,7 +232,7 @@ test('calls that differ in one value become one query', async () => {
     args: JSON.stringify([datasetId, ['word'], 1, null, [['id', id]], null, null]),
   });
   queries = 0;
-  const answers = await together(Array.from({ length: 1000 }, (_, id) => call(id)));
+  const answers = await answerTogether(Array.from({ length: 1000 }, (_, id) => call(id)));
   expect(queries).toBe(1);
   expect(answers.filter((answer) => answer !== null && answer.json !== '[]')).toHaveLength(400);
 });
@@ -239,24 +241,24 @@ test('calls of every function are answered together, in all forms of equality', 
   for (const form of [forms[0]!, forms[2]!, forms[6]!, forms[8]!, forms[10]!, forms[16]!, forms[15]!])
     for (const make of [functions[0]!, functions.at(-3)!, functions.at(-1)!]) {
       const calls = new Map(Array.from({ length: 30 }, () => make(form())).map((call) => [call.args, call]));
-      const answers = await together([...calls.values()]);
+      const answers = await answerTogether([...calls.values()]);
       expect([...calls.keys()].filter((_, i) => answers[i] === null)).toEqual([]);
     }
 }); // prettier-ignore
 
 test('calls that fail, that nothing is like, and of other functions are left to be made alone', async () => {
-  const of = (name: string, ...args: readonly unknown[]): HostCall => ({ name, args: JSON.stringify(args) }); // prettier-ignore
+  const callOf = (name: string, ...args: readonly unknown[]): HostCall => ({ name, args: JSON.stringify(args) }); // prettier-ignore
   const filters = (word: string) => [['word', word]];
-  const answers = await together([
-    of('dataset_count', datasetId, null, filters('a'), null),
-    of('dataset_count', datasetId, null, [['nope', 1]], null),
-    of('dataset_count', datasetId, null, [['nope', 2]], null),
-    of('dataset_count', 1, null, filters('a'), null),
-    of('dataset_count', 1, null, filters('b'), null),
-    of('dataset_field_stats', datasetId, 'number', null, filters('a'), null),
-    of('dataset_field_stats', datasetId, 'number', null, filters('b'), null),
-    of('dataset_query', datasetId, null, -1, null, filters('a'), null, null),
-    of('dataset_query', datasetId, null, -1, null, filters('b'), null, null),
+  const answers = await answerTogether([
+    callOf('dataset_count', datasetId, null, filters('a'), null),
+    callOf('dataset_count', datasetId, null, [['nope', 1]], null),
+    callOf('dataset_count', datasetId, null, [['nope', 2]], null),
+    callOf('dataset_count', 1, null, filters('a'), null),
+    callOf('dataset_count', 1, null, filters('b'), null),
+    callOf('dataset_field_stats', datasetId, 'number', null, filters('a'), null),
+    callOf('dataset_field_stats', datasetId, 'number', null, filters('b'), null),
+    callOf('dataset_query', datasetId, null, -1, null, filters('a'), null, null),
+    callOf('dataset_query', datasetId, null, -1, null, filters('b'), null, null),
   ]);
   expect(answers).toEqual(answers.map(() => null));
 });
@@ -269,8 +271,8 @@ test('a batch has the rights of its caller', async () => {
     name: 'dataset_count',
     args: JSON.stringify([secret, null, [['id', id]], null]),
   }));
-  expect(await together(calls)).toEqual([null, null, null]);
+  expect(await answerTogether(calls)).toEqual([null, null, null]);
   const caller = (await principalOf(scope.context.catalog, bob.user.id))!;
-  const own = await answersFor({ ...scope, caller }, calls);
-  expect(own).toEqual(calls.map(() => ({ json: '1', floats: [] })));
+  const ownAnswers = await answersFor({ ...scope, caller }, calls);
+  expect(ownAnswers).toEqual(calls.map(() => ({ json: '1', floats: [] })));
 });

@@ -8,7 +8,7 @@ import { startLab } from '../lab.js';
 
 /** While it is set, imports that are prepared wait for the worker. */
 let isHeld = false;
-const held: ToWorker[] = [];
+const heldMessages: ToWorker[] = [];
 let deliver: (message: ToWorker) => void;
 
 const { ann, newDataset } = await startLab({
@@ -17,7 +17,8 @@ const { ann, newDataset } = await startLab({
       const host = startHost(...args);
       deliver = (message) => host.send(message);
       const send = (message: ToWorker): void => {
-        if (isHeld && message.type === 'run' && message.kind === 'import') held.push(message);
+        if (isHeld && message.type === 'run' && message.kind === 'import')
+          heldMessages.push(message);
         else host.send(message);
       };
       return { ...host, send };
@@ -26,7 +27,7 @@ const { ann, newDataset } = await startLab({
 });
 
 /** The records of a dataset; with their ids and commits if `isWhole`. */
-async function found(datasetId: number, isWhole = false) {
+async function recordsOf(datasetId: number, isWhole = false) {
   const body = { limit: 100, ...(!isWhole && { exclude_fields: ['_id', '_commit'] }) };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Readonly<Record<string, unknown>>[];
@@ -46,17 +47,17 @@ test.each([
       ...(key !== '_id' && commit_mode !== 'append' && { id_fields: [key] }),
     });
   await change('append', [{ key: 'a', n: 1, o: { x: 1 } }, { key: 'b', n: 2 }]); // prettier-ignore
-  const [first] = await found(dataset_id, true);
-  const named = { [key]: first![key] };
+  const [first] = await recordsOf(dataset_id, true);
+  const keyOfFirst = { [key]: first![key] };
   isHeld = true;
-  const changed = change(mode, [{ ...named, n: 7 }]);
-  await until(() => held.length === 1);
+  const changeAnswer = change(mode, [{ ...keyOfFirst, n: 7 }]);
+  await until(() => heldMessages.length === 1);
   isHeld = false;
-  // This commit adds a field, and a member of an object, to the record that the other one is about to replace.
-  expect((await change('upsert', [{ ...named, added: 'x', o: { y: 2 } }])).status).toBe(201);
-  deliver(held.pop()!);
-  expect((await changed).status).toBe(201);
-  const [after, other] = await found(dataset_id);
+  // This commit adds a field, and a member of an object, to the record that the other commit is about to replace.
+  expect((await change('upsert', [{ ...keyOfFirst, added: 'x', o: { y: 2 } }])).status).toBe(201);
+  deliver(heldMessages.pop()!);
+  expect((await changeAnswer).status).toBe(201);
+  const [after, other] = await recordsOf(dataset_id);
   expect(Object.fromEntries(Object.entries(after!).filter(([, value]) => value !== null))).toEqual(
     expected,
   );

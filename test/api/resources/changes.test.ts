@@ -12,16 +12,19 @@ async function recordsOf(datasetId: number): Promise<readonly Json[]> {
   return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
 }
 
-async function sent(dataset_id: number, body: object): Promise<Json> {
+async function importRecords(dataset_id: number, body: object): Promise<Json> {
   const { status, json } = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
   expect([status, json]).toEqual([201, expect.anything()]);
   return json;
 }
 
 /** A dataset of three records, and their ids. */
-async function three(): Promise<{ readonly datasetId: number; readonly ids: readonly string[] }> {
+async function newDatasetOfThree(): Promise<{
+  readonly datasetId: number;
+  readonly ids: readonly string[];
+}> {
   const datasetId = await newDataset();
-  await sent(datasetId, {
+  await importRecords(datasetId, {
     records: [
       { variant: 'v1', pos: 1, gene: 'A', info: { AF: 0.5, tags: ['x', 'y'] } },
       { variant: 'v2', pos: 2, gene: 'B', info: { AF: 0.25 } },
@@ -32,8 +35,8 @@ async function three(): Promise<{ readonly datasetId: number; readonly ids: read
 }
 
 test('overwrite replaces whole records in their places, and adds those it does not find', async () => {
-  const { datasetId, ids } = await three();
-  const done = await sent(datasetId, {
+  const { datasetId, ids } = await newDatasetOfThree();
+  const done = await importRecords(datasetId, {
     commit_mode: 'overwrite',
     records: [
       { _id: 'mine', gene: 'new', pos: 2.5 },
@@ -57,8 +60,8 @@ test('overwrite replaces whole records in their places, and adds those it does n
 });
 
 test('upsert merges objects member by member, and replaces other values', async () => {
-  const { datasetId, ids } = await three();
-  await sent(datasetId, {
+  const { datasetId, ids } = await newDatasetOfThree();
+  await importRecords(datasetId, {
     commit_mode: 'upsert',
     records: [
       { _id: ids[2], info: { AF: 1 } },
@@ -77,16 +80,16 @@ test('upsert merges objects member by member, and replaces other values', async 
 test('upsert merges objects that are stored as JSON, too', async () => {
   const datasetId = await newDataset();
   // A record whose object has no members, and one whose field is no object, make the field one of JSON.
-  await sent(datasetId, { records: [{ n: 1, o: {} }, { n: 2, o: { a: 1, b: { c: [1], d: 2 } } }, { n: 3, o: 'text' }, { n: 4, o: { a: 5 } }] }); // prettier-ignore
+  await importRecords(datasetId, { records: [{ n: 1, o: {} }, { n: 2, o: { a: 1, b: { c: [1], d: 2 } } }, { n: 3, o: 'text' }, { n: 4, o: { a: 5 } }] }); // prettier-ignore
   const records = [{ n: 1, o: { a: 7 } }, { n: 2, o: { b: { c: [9] }, a: null } }, { n: 3, o: { a: 1 } }, { n: 4, o: { b: 1 } }]; // prettier-ignore
-  await sent(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records });
+  await importRecords(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records });
   const after = (await recordsOf(datasetId)).map(({ o }) => o);
   expect(after).toEqual([{ a: 7 }, { a: 1, b: { c: [9], d: 2 } }, { a: 1 }, { a: 5, b: 1 }]);
 });
 
 test('id_fields find records by their values, several for one as well', async () => {
-  const { datasetId, ids } = await three();
-  await sent(datasetId, {
+  const { datasetId, ids } = await newDatasetOfThree();
+  await importRecords(datasetId, {
     commit_mode: 'upsert',
     id_fields: ['gene'],
     records: [{ gene: 'B', note: 'both' }, { gene: 'Q', pos: 9 }, { pos: 10 }],
@@ -95,20 +98,23 @@ test('id_fields find records by their values, several for one as well', async ()
   expect(after.map(({ _id }) => _id).slice(0, 3)).toEqual(ids);
   expect(after.map(({ gene, note, pos }) => [gene, note, pos])).toEqual([['A', null, 1], ['B', 'both', 2], ['B', 'both', 3], ['Q', null, 9], [null, null, 10]]); // prettier-ignore
   // A whole number of JSON is found in a field of doubles, and the key may have several fields.
-  await sent(datasetId, { commit_mode: 'overwrite', id_fields: ['pos', 'gene'], records: [{ pos: 2.0, gene: 'B', n: 1 }] }); // prettier-ignore
+  await importRecords(datasetId, { commit_mode: 'overwrite', id_fields: ['pos', 'gene'], records: [{ pos: 2.0, gene: 'B', n: 1 }] }); // prettier-ignore
   expect((await recordsOf(datasetId))[1]).toMatchObject({ _id: ids[1], n: 1, note: null });
-  const gone = await sent(datasetId, { commit_mode: 'delete', id_fields: ['info.AF'], records: [{ info: { AF: 0.5 } }] }); // prettier-ignore
-  expect(gone['status']).toBe('completed');
+  const deletionImport = await importRecords(datasetId, { commit_mode: 'delete', id_fields: ['info.AF'], records: [{ info: { AF: 0.5 } }] }); // prettier-ignore
+  expect(deletionImport['status']).toBe('completed');
   expect((await recordsOf(datasetId)).map(({ _id }) => _id).slice(0, 2)).toEqual([ids[1], ids[2]]);
 });
 
 test('widens the type of a field that a replacing record needs wider', async () => {
   const datasetId = await newDataset();
-  await sent(datasetId, { records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
+  await importRecords(datasetId, { records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
   const ids = (await recordsOf(datasetId)).map(({ _id }) => _id);
-  await sent(datasetId, { commit_mode: 'upsert', records: [{ _id: ids[1], n: 2.5 }] });
+  await importRecords(datasetId, { commit_mode: 'upsert', records: [{ _id: ids[1], n: 2.5 }] });
   expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([1, 2.5, 3]);
-  await sent(datasetId, { commit_mode: 'upsert', records: [{ _id: ids[0], n: 12345678901 }] });
+  await importRecords(datasetId, {
+    commit_mode: 'upsert',
+    records: [{ _id: ids[0], n: 12345678901 }],
+  });
   expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([12345678901, 2.5, 3]);
 });
 
@@ -121,28 +127,28 @@ test.each<[string, (ids: readonly string[]) => object, RegExp]>([
   ['an object as a key', () => ({ commit_mode: 'upsert', id_fields: ['info'], records: [{ info: { AF: 1 } }] }), /^id_fields: "info" is a list or an object/], // prettier-ignore
   ['a field that there is not', () => ({ commit_mode: 'upsert', id_fields: ['varaint'], records: [{ variant: 'v1' }] }), /^id_fields: no record has a field "varaint"/], // prettier-ignore
 ])('%s fails the import, and changes nothing', async (_, body, message) => {
-  const { datasetId, ids } = await three();
+  const { datasetId, ids } = await newDatasetOfThree();
   const before = await recordsOf(datasetId);
-  const failed = await sent(datasetId, body(ids));
+  const failed = await importRecords(datasetId, body(ids));
   expect(failed).toMatchObject({ status: 'failed', error_message: expect.stringMatching(message) });
   expect(failed['dataset_commits']).toEqual([]);
   expect(await recordsOf(datasetId)).toEqual(before);
 });
 
 test('a dry run tells what would change, and changes nothing', async () => {
-  const { datasetId, ids } = await three();
+  const { datasetId, ids } = await newDatasetOfThree();
   const before = await recordsOf(datasetId);
   const records = [
     { _id: ids[1], gene: 'C' },
     { _id: 'mine', more: 1 },
   ];
-  const dry = await sent(datasetId, { commit_mode: 'upsert', records, dry_run: true });
-  expect((dry['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 1 }); // prettier-ignore
+  const dryRun = await importRecords(datasetId, { commit_mode: 'upsert', records, dry_run: true });
+  expect((dryRun['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 1 }); // prettier-ignore
   expect(await recordsOf(datasetId)).toEqual(before);
 });
 
 test('files replace records as well, with rejected ones, and a rollback puts the earlier ones back', async () => {
-  const { datasetId, ids } = await three();
+  const { datasetId, ids } = await newDatasetOfThree();
   const before = await recordsOf(datasetId);
   const csv = await newFile(
     'changes.csv',
@@ -160,20 +166,23 @@ test('files replace records as well, with rejected ones, and a rollback puts the
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   expect((await recordsOf(datasetId)).map(({ _id, gene, pos }) => [_id, gene, pos])).toEqual([[ids[0], 'A', 1], [ids[1], 'B', 2], [ids[2], 'X', 30], ['mine', 'Z', 40]]); // prettier-ignore
   const [commit] = json['dataset_commits'] as Json[];
-  const undone = await ann.post(`/v2/dataset_commits/${String(commit!['id'])}/rollback`, {});
-  expect([undone.status, undone.json['records_total']]).toEqual([201, 3]);
+  const rollbackAnswer = await ann.post(
+    `/v2/dataset_commits/${String(commit!['id'])}/rollback`,
+    {},
+  );
+  expect([rollbackAnswer.status, rollbackAnswer.json['records_total']]).toEqual([201, 3]);
   expect(await recordsOf(datasetId)).toEqual(before);
   expect(listOf(await ann.get(`/v2/dataset_commits?dataset_id=${datasetId}`)).length).toBe(3);
 });
 
 test('changes at the same time are applied one after the other, each as a whole', async () => {
-  const { datasetId, ids } = await three();
+  const { datasetId, ids } = await newDatasetOfThree();
   const upserts = Array.from(
     { length: 6 },
     (_, i) =>
-    sent(datasetId, { commit_mode: 'upsert', records: ids.map((_id) => ({ _id, [`f${i}`]: i, last: i })) }), // prettier-ignore
+    importRecords(datasetId, { commit_mode: 'upsert', records: ids.map((_id) => ({ _id, [`f${i}`]: i, last: i })) }), // prettier-ignore
   );
-  const appends = Array.from({ length: 3 }, (_, i) => sent(datasetId, { records: [{ pos: 100 + i }] })); // prettier-ignore
+  const appends = Array.from({ length: 3 }, (_, i) => importRecords(datasetId, { records: [{ pos: 100 + i }] })); // prettier-ignore
   for (const done of await Promise.all([...upserts, ...appends]))
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
   const after = await recordsOf(datasetId);

@@ -7,7 +7,7 @@ const { server, ann, newDataset } = await startLab();
 
 type Row = Readonly<Record<string, unknown>>;
 
-async function imported(datasetId: number, body: object): Promise<number> {
+async function importInto(datasetId: number, body: object): Promise<number> {
   const job = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body });
   expect([job.status, job.json['status']]).toEqual([201, 'completed']);
   return (job.json['dataset_commits'] as { id: number }[])[0]!.id;
@@ -28,25 +28,29 @@ async function recordsOf(commitId: number): Promise<readonly Row[]> {
 
 test('the file of a commit has the records that it wrote or removed, as they were', async () => {
   const id = await newDataset();
-  const first = await imported(id, { records: [{ n: 1, word: 'a' }, { n: 2 }, { n: 3 }] });
-  const second = await imported(id, { records: [{ n: 4, more: [1, 2] }] });
-  const of = (commit: number, row: Row) => ({ ...row, _id: expect.any(String), _commit: String(commit) }); // prettier-ignore
+  const first = await importInto(id, { records: [{ n: 1, word: 'a' }, { n: 2 }, { n: 3 }] });
+  const second = await importInto(id, { records: [{ n: 4, more: [1, 2] }] });
+  const expectedRow = (commit: number, row: Row) => ({ ...row, _id: expect.any(String), _commit: String(commit) }); // prettier-ignore
   const rows = await recordsOf(first);
-  expect(rows).toEqual([of(first, { n: 1, word: 'a' }), of(first, { n: 2 }), of(first, { n: 3 })]);
-  expect(await recordsOf(second)).toEqual([of(second, { n: 4, more: [1, 2] })]);
-  const gone = [rows[2], rows[0]].map((row) => ({ _id: row!['_id'] }));
-  const removal = await imported(id, { records: gone, commit_mode: 'delete' });
+  expect(rows).toEqual([
+    expectedRow(first, { n: 1, word: 'a' }),
+    expectedRow(first, { n: 2 }),
+    expectedRow(first, { n: 3 }),
+  ]);
+  expect(await recordsOf(second)).toEqual([expectedRow(second, { n: 4, more: [1, 2] })]);
+  const goneRows = [rows[2], rows[0]].map((row) => ({ _id: row!['_id'] }));
+  const removal = await importInto(id, { records: goneRows, commit_mode: 'delete' });
   expect(await recordsOf(removal)).toEqual([rows[0], rows[2]]);
-  const back = idOf(await ann.post(`/v2/dataset_commits/${removal}/rollback`, {}));
-  expect(await recordsOf(back)).toEqual([rows[0], rows[2]]);
-  const undone = idOf(await ann.post(`/v2/dataset_commits/${second}/rollback`, {}));
-  expect(await recordsOf(undone)).toEqual([of(second, { n: 4, more: [1, 2] })]);
+  const rollbackOfRemoval = idOf(await ann.post(`/v2/dataset_commits/${removal}/rollback`, {}));
+  expect(await recordsOf(rollbackOfRemoval)).toEqual([rows[0], rows[2]]);
+  const rollbackOfSecond = idOf(await ann.post(`/v2/dataset_commits/${second}/rollback`, {}));
+  expect(await recordsOf(rollbackOfSecond)).toEqual([expectedRow(second, { n: 4, more: [1, 2] })]);
   expect(await recordsOf(first)).toEqual(rows);
 });
 
 test('the file is an export, which requests share until it expires', async () => {
   const id = await newDataset();
-  const commit = await imported(id, { records: [{ n: 1 }] });
+  const commit = await importInto(id, { records: [{ n: 1 }] });
   const path = `/v2/dataset_commits/${commit}/download`;
   const answers = await Promise.all([1, 2, 3].map(() => ann.get(`${path}?redirect=0`)));
   expect(new Set(answers.map(({ json }) => json['url'])).size).toBe(1);
@@ -63,7 +67,7 @@ test('the file is an export, which requests share until it expires', async () =>
 
 test('a commit that somebody else may not read has no file for them', async () => {
   const id = await newDataset();
-  const commit = await imported(id, { records: [{ n: 1 }] });
+  const commit = await importInto(id, { records: [{ n: 1 }] });
   const bob = await server.user('bob');
   expect((await bob.get(`/v2/dataset_commits/${commit}/download`)).status).toBe(404);
 });

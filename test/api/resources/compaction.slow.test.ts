@@ -6,11 +6,11 @@ import { idOf } from '../server.js';
 
 const { server, ann, vaultId } = await startLab();
 
-const made = async (name: string): Promise<number> =>
+const newEmptyDataset = async (name: string): Promise<number> =>
   idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
 
-/** One import of a few records, with a field that not all imports have. */
-async function add(id: number, from: number, count: number): Promise<void> {
+/** Imports a few records, with a field that not all imports have. */
+async function addRecords(id: number, from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => {
     const n = from + i;
     return { n, even: n % 2 === 0, list: ['a', `b${n}`], ...(from % 3 === 0 && { o: { p: `x${n}` } }) };
@@ -19,10 +19,10 @@ async function add(id: number, from: number, count: number): Promise<void> {
   expect(json['status']).toBe('completed');
 }
 
-const data = async (id: number, body: object): Promise<Record<string, unknown>> =>
+const dataOf = async (id: number, body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
 
-/** All records as an engine of its own finds them in the version that is in the log now. */
+/** All records of the log's newest version, as another engine reads them. */
 async function rowsOf(id: number, version?: number): Promise<readonly unknown[]> {
   const { files } = await server.store.snapshot(id, version);
   const { columns } = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p');
@@ -30,15 +30,15 @@ async function rowsOf(id: number, version?: number): Promise<readonly unknown[]>
 }
 
 test('small commits become one segment; records, their order, ids and commits stay (C11)', async () => {
-  const id = await made('merged');
-  for (let i = 0; i < 40; i++) await add(id, 10 * i, 1 + (i % 4));
+  const id = await newEmptyDataset('merged');
+  for (let i = 0; i < 40; i++) await addRecords(id, 10 * i, 1 + (i % 4));
   await server.scheduler.compacted();
   const after = await server.store.snapshot(id);
   expect(after.segments.length).toBeLessThan(20);
   expect(after.version).toBeGreaterThan(39);
   // The same rows as those of the single commits, of which no version has lost its files.
   const commits: unknown[][] = [[], [], [], [], [], []];
-  const seen = new Set<string>();
+  const seenPaths = new Set<string>();
   for (let version = 0; version <= after.version; version++) {
     const { segments, files } = await server.store.snapshot(id, version);
     const found = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p').catch(() =>
@@ -46,57 +46,57 @@ test('small commits become one segment; records, their order, ids and commits st
     );
     expect(found.columns[0]).toHaveLength(segments.reduce((sum, { rows }) => sum + rows, 0));
     for (const [row, one] of found.columns[0]!.entries()) {
-      if (seen.has(one as string)) continue;
-      seen.add(one as string);
+      if (seenPaths.has(one as string)) continue;
+      seenPaths.add(one as string);
       for (const [at, column] of found.columns.entries()) commits[at]!.push(column[row]);
     }
   }
   expect(await rowsOf(id)).toEqual(commits);
   const { json } = await ann.get(`/v2/datasets/${id}`);
   expect(json).toMatchObject({ documents_count: 100 });
-  expect((await data(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
+  expect((await dataOf(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
   expect(await differences(server)).toEqual([]);
-  const listed = (await ann.get(`/v2/datasets/${id}/commits?limit=100`)).json;
-  expect(listed['total']).toBe(40);
+  const listedCommits = (await ann.get(`/v2/datasets/${id}/commits?limit=100`)).json;
+  expect(listedCommits['total']).toBe(40);
 });
 
 test('a cursor keeps reading its version while imports and merges run (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
-    const id = await made('walked');
-    for (let i = 0; i < 15; i++) await add(id, 10 * i, 2);
-    const whole = (await data(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    const id = await newEmptyDataset('walked');
+    for (let i = 0; i < 15; i++) await addRecords(id, 10 * i, 2);
+    const wholeResults = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
     const before = (await server.store.snapshot(id)).segments.length;
     expect(before).toBe(15);
     const found: unknown[] = [];
     let cursor: unknown = true;
     let from = 1_000;
     while (cursor !== null) {
-      const page = await data(id, { ...query, limit: 4, cursor });
-      expect(page).toMatchObject({ total: whole.length });
+      const page = await dataOf(id, { ...query, limit: 4, cursor });
+      expect(page).toMatchObject({ total: wholeResults.length });
       found.push(...(page['results'] as unknown[]));
       cursor = page['cursor'];
-      await add(id, (from += 10), 1);
+      await addRecords(id, (from += 10), 1);
       await server.scheduler.compacted();
     }
-    expect(found).toEqual(whole);
+    expect(found).toEqual(wholeResults);
     const { segments } = await server.store.snapshot(id);
     expect(segments.length).toBeLessThan(16);
-    const now = (await data(id, { ...query, limit: 1_000 }))['results'] as unknown[];
-    expect(now.length).toBeGreaterThan(whole.length);
+    const now = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    expect(now.length).toBeGreaterThan(wholeResults.length);
   }
   expect(await differences(server)).toEqual([]);
 });
 
 test('imports, cursors and a deletion run at once with merges, and all agree', async () => {
-  const ids = [await made('busy'), await made('gone')];
-  for (const id of ids) await add(id, 0, 3);
+  const ids = [await newEmptyDataset('busy'), await newEmptyDataset('gone')];
+  for (const id of ids) await addRecords(id, 0, 3);
   const work = ids.map(async (id, k) => {
     for (let i = 1; i < 36; i++) {
       if (k === 1 && i === 20) {
         expect((await ann.delete(`/v2/objects/${id}?force=true`)).status).toBeLessThan(300);
         return;
       }
-      await add(id, 10 * i, 3);
+      await addRecords(id, 10 * i, 3);
     }
   });
   const walks = async (): Promise<void> => {
@@ -104,7 +104,7 @@ test('imports, cursors and a deletion run at once with merges, and all agree', a
       const found: number[] = [];
       let total = 0;
       for (let cursor: unknown = true; cursor !== null;) {
-        const page = await data(ids[0]!, { limit: 7, cursor, fields: ['n'] });
+        const page = await dataOf(ids[0]!, { limit: 7, cursor, fields: ['n'] });
         total = page['total'] as number;
         found.push(...(page['results'] as { n: number }[]).map(({ n }) => n));
         cursor = page['cursor'];
@@ -122,19 +122,21 @@ test('imports, cursors and a deletion run at once with merges, and all agree', a
 });
 
 test('administrators see merges with class=background; members see none of them, anywhere', async () => {
-  const boss = await server.user('boss', { role: 'admin' });
+  const adminClient = await server.user('boss', { role: 'admin' });
   const url = '/v2/tasks?class=background&limit=100';
-  const found = (await boss.get(url)).json['data'] as { id: number; task_type: string }[];
+  const found = (await adminClient.get(url)).json['data'] as { id: number; task_type: string }[];
   expect(found.map((task) => task.task_type)).toContain('datasets.SegmentMerge');
-  // Of each dataset the last merge alone.
+  // Each dataset has only its last merge.
   expect(found.length).toBeLessThan(10);
-  const one = `/v2/tasks/${found[0]!.id}`;
-  expect((await boss.get(one)).json).toMatchObject({ task_object: { error_message: null } });
-  expect((await ann.get(one)).status).toBe(404);
+  const taskPath = `/v2/tasks/${found[0]!.id}`;
+  expect((await adminClient.get(taskPath)).json).toMatchObject({
+    task_object: { error_message: null },
+  });
+  expect((await ann.get(taskPath)).status).toBe(404);
   expect((await ann.get(url)).json).toMatchObject({ total: 0 });
-  for (const client of [boss, ann]) {
-    const listed = (await client.get('/v2/tasks?limit=100')).json['data'] as typeof found;
-    expect(listed.length).toBeGreaterThan(0);
-    expect(listed.map((task) => task.task_type)).not.toContain('datasets.SegmentMerge');
+  for (const client of [adminClient, ann]) {
+    const listedTasks = (await client.get('/v2/tasks?limit=100')).json['data'] as typeof found;
+    expect(listedTasks.length).toBeGreaterThan(0);
+    expect(listedTasks.map((task) => task.task_type)).not.toContain('datasets.SegmentMerge');
   }
 });

@@ -36,28 +36,32 @@ let twinId: number;
 
 beforeAll(async () => {
   [sourceId, twinId] = [await newDataset(), await newDataset()];
-  // In parts, so that there are several segments.
+  // Imported in parts, so that there are several segments.
   for (let from = 0; from < count; from += 250) {
     const body = { dataset_id: sourceId, data_records: records.slice(from, from + 250) };
-    const made = await ann.post('/v2/dataset_imports', body);
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+    const createdImport = await ann.post('/v2/dataset_imports', body);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
   }
-  await migrated({ target_id: sourceId, commit_mode: 'delete', source_params: { filters: [['i__range', [40, 60]]] } }); // prettier-ignore
-  await migrated({ target_id: twinId, target_fields: fields });
+  await migrateRecords({ target_id: sourceId, commit_mode: 'delete', source_params: { filters: [['i__range', [40, 60]]] } }); // prettier-ignore
+  await migrateRecords({ target_id: twinId, target_fields: fields });
 });
 
-async function migrated(body: object): Promise<void> {
-  const made = await ann.post('/v2/dataset_migrations', { source_id: sourceId, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+async function migrateRecords(body: object): Promise<void> {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: sourceId,
+    ...body,
+  });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
 const query = (body: object, who: Client = ann) => who.post(`/v2/datasets/${sourceId}/data`, body);
-const computed = (body: object, who?: Client) => query({ target_fields: fields, ...body }, who);
+const queryComputed = (body: object, who?: Client) =>
+  query({ target_fields: fields, ...body }, who);
 
-/** What an answer finds: the numbers of its records, and what does not depend on where it comes from. */
-function found({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
+/** The numbers of the records in an answer, and other properties that do not depend on how it was computed. */
+function summaryOf({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
   if (status !== 200) return { status, text };
   const { results, total, offset, facets } = json;
   return { total, offset, facets, rows: (results as readonly { i: number }[]).map(({ i }) => i) };
@@ -65,9 +69,17 @@ function found({ status, json, text }: Awaited<ReturnType<typeof query>>): objec
 
 /** Expects that a query over computed fields finds what it finds where they are stored. */
 async function expectAlike(body: object, message = ''): Promise<number> {
-  const asked = { limit: 20, ...body, fields: ['i'] };
-  const [own, twin] = [await computed(asked), await ann.post(`/v2/datasets/${twinId}/data`, asked)];
-  expect([twin.status, message, asked, found(own)]).toEqual([200, message, asked, found(twin)]);
+  const askedBody = { limit: 20, ...body, fields: ['i'] };
+  const [own, twin] = [
+    await queryComputed(askedBody),
+    await ann.post(`/v2/datasets/${twinId}/data`, askedBody),
+  ];
+  expect([twin.status, message, askedBody, summaryOf(own)]).toEqual([
+    200,
+    message,
+    askedBody,
+    summaryOf(twin),
+  ]);
   return twin.json['total'] as number;
 }
 
@@ -95,10 +107,10 @@ describe('as if the fields were stored', () => {
 
   test('a stored query ranks the records that a computed field leaves', async () => {
     const body = { query: 'note:stop OR note:gained', filters: [['label__prefix', 'tp']] };
-    const plain = found(await query({ query: body.query, limit: 1000, fields: ['i'] }));
-    const kept = (plain as { rows: readonly number[] }).rows.filter((i) => records[i]!.gene === 'TP53'); // prettier-ignore
-    expect(found(await computed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: kept, total: kept.length }); // prettier-ignore
-    expect(kept.length).toBeGreaterThan(10);
+    const plainResult = summaryOf(await query({ query: body.query, limit: 1000, fields: ['i'] }));
+    const keptRows = (plainResult as { rows: readonly number[] }).rows.filter((i) => records[i]!.gene === 'TP53'); // prettier-ignore
+    expect(summaryOf(await queryComputed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: keptRows, total: keptRows.length }); // prettier-ignore
+    expect(keptRows.length).toBeGreaterThan(10);
   });
 
   test(`random queries (STRANDLAKE_SEED=${seed})`, async () => {
@@ -129,12 +141,12 @@ function randomFilter(next: Random, depth: number): unknown {
 }
 
 function randomQuery(next: Random): object {
-  const some = <T>(most: number, make: () => T): T[] =>
+  const randomList = <T>(most: number, make: () => T): T[] =>
     Array.from({ length: Math.floor(next() * (most + 1)) }, make);
-  const ordering = some(2, () => pick(next, ['', '-']) + pick(next, ['depth', 'ratio', 'label', 'isBig', 'day', 'i', 'note', 'double'])); // prettier-ignore
-  const facets = some(2, () => pick(next, ['label', 'tags', 'depth', 'ratio', 'isBig', 'day', 'note', 'gene', 'symbol'])); // prettier-ignore
+  const ordering = randomList(2, () => pick(next, ['', '-']) + pick(next, ['depth', 'ratio', 'label', 'isBig', 'day', 'i', 'note', 'double'])); // prettier-ignore
+  const facets = randomList(2, () => pick(next, ['label', 'tags', 'depth', 'ratio', 'isBig', 'day', 'note', 'gene', 'symbol'])); // prettier-ignore
   return {
-    filters: some(3, () => randomFilter(next, 0)),
+    filters: randomList(3, () => randomFilter(next, 0)),
     ordering,
     facets: [...new Set(facets)],
     offset: Math.floor(next() * 30),
@@ -159,15 +171,15 @@ describe('pages', () => {
 
   test('by cursor are the same as one page', async () => {
     const body = { filters: [['x__lt', 4]], ordering: ['x'], fields: ['i'], target_fields: [x] };
-    const whole = await query({ ...body, limit: 1000 });
+    const wholeAnswer = await query({ ...body, limit: 1000 });
     const all: unknown[] = [];
     for (let cursor: unknown = true; cursor !== null;) {
       const { json } = await query({ ...body, cursor, limit: 70 });
       all.push(...(json['results'] as readonly unknown[]));
       cursor = json['cursor'];
     }
-    expect(all).toEqual(whole.json['results']);
-    expect(all).toHaveLength(whole.json['total'] as number);
+    expect(all).toEqual(wholeAnswer.json['results']);
+    expect(all).toHaveLength(wholeAnswer.json['total'] as number);
   });
 
   test('of JSON lines, in a batch, and after records are made of each', async () => {
@@ -178,12 +190,12 @@ describe('pages', () => {
     expect(lines.text).toBe('{"i":3,"x":3}\n{"i":13,"x":3}\n');
     const batch = await ann.post('/v2/batch_query', [{ ...body, dataset: sourceId }]);
     expect(batch.json).toMatchObject([{ status_code: 200, results: [{ i: 3, x: 3 }, { i: 13, x: 3 }] }]); // prettier-ignore
-    const exploded = await query({
+    const explodedAnswer = await query({
       ...body,
       target_fields: [x, { name: 'ad', expression: 'record.ad', is_list: true }],
       annotator_params: { post_annotation_expression: "explode(record, fields=['ad'])" },
     });
-    expect((exploded.json['results'] as readonly { i: number }[]).map(({ i }) => i)).toEqual([3, 3, 13, 13]); // prettier-ignore
+    expect((explodedAnswer.json['results'] as readonly { i: number }[]).map(({ i }) => i)).toEqual([3, 3, 13, 13]); // prettier-ignore
   });
 
   test('of an earlier version', async () => {
@@ -197,8 +209,8 @@ describe('pages', () => {
     };
     const { json } = await ann.get(`/v2/datasets/${sourceId}/commits`);
     const first = (json['data'] as readonly { id: number }[]).at(-1)!.id;
-    expect(found(await query(body))).toMatchObject({ rows: [30, 70] });
-    expect(found(await query({ ...body, as_of: first }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
+    expect(summaryOf(await query(body))).toMatchObject({ rows: [30, 70] });
+    expect(summaryOf(await query({ ...body, as_of: first }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
   });
 });
 
@@ -246,8 +258,8 @@ describe('costs', () => {
   });
 
   test('of expressions that depend on the user are paid by each request', async () => {
-    const mine = { name: 'mine', expression: "user()['name']", data_type: 'string' };
-    const body = { filters: [['mine', 'ann']], target_fields: [mine] };
+    const userField = { name: 'mine', expression: "user()['name']", data_type: 'string' };
+    const body = { filters: [['mine', 'ann']], target_fields: [userField] };
     expect(await costsOf(body)).toMatchObject({ is_cached: false });
     const folders = readdirSync(server.data.fileTables).length;
     expect(await costsOf(body)).toMatchObject({ is_cached: false });
@@ -260,7 +272,7 @@ describe('costs', () => {
   test('end when the client leaves', async () => {
     const expression = 'len([j for j in range(300000)])';
     const leave = new AbortController();
-    const sent = fetch(`${server.url}/v2/datasets/${sourceId}/data`, {
+    const sentQuery = fetch(`${server.url}/v2/datasets/${sourceId}/data`, {
       method: 'POST',
       headers: { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ filters: [['x', 1]], target_fields: [{ name: 'x', expression }] }),
@@ -270,7 +282,7 @@ describe('costs', () => {
     await until(async () => (await working()) !== undefined);
     const task = (await working())!;
     leave.abort();
-    expect(await sent).toBe('AbortError');
+    expect(await sentQuery).toBe('AbortError');
     await until(async () => (await server.catalog.tasks.get(task))!.status === 'canceled');
   });
 });
@@ -293,13 +305,16 @@ describe('400', () => {
 
 test('tables end with their dataset', async () => {
   const id = await newDataset();
-  const made = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: [{ a: 1 }] });
-  await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const createdImport = await ann.post('/v2/dataset_imports', {
+    dataset_id: id,
+    data_records: [{ a: 1 }],
+  });
+  await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const body = { filters: [['x', 2]], target_fields: [{ name: 'x', expression: 'record.a + 1' }] };
   expect((await ann.post(`/v2/datasets/${id}/data`, body)).json['total']).toBe(1);
-  const own = (): readonly string[] =>
+  const ownTables = (): readonly string[] =>
     readdirSync(server.data.fileTables).filter((name) => name.startsWith(`${id}-`));
-  expect(own()).toHaveLength(1);
+  expect(ownTables()).toHaveLength(1);
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBeLessThan(300);
-  expect(own()).toEqual([]);
+  expect(ownTables()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { differences } from '../read-table.js';
+import { differencesOf } from '../read-table.js';
 import { startLab } from '../lab.js';
 import { sampleFields, sampleRecords } from '../sample-records.js';
 import { idOf, waitFor, type Answer } from '../server.js';
@@ -32,23 +32,23 @@ let datasetId: number;
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  // In parts, so that there are several segments.
+  // Imported in parts, so that there are several segments.
   for (let from = 0; from < count; from += 150)
-    await imported({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
+    await importRecords({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
   // Replaced records keep their place among the others, though later segments have them.
-  const replaced = records.filter(({ i }) => i % 90 === 3);
-  await imported({ dataset_id: datasetId, data_records: replaced, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
+  const replacedRecords = records.filter(({ i }) => i % 90 === 3);
+  await importRecords({ dataset_id: datasetId, data_records: replacedRecords, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
 });
 
-async function imported(body: object): Promise<void> {
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+async function importRecords(body: object): Promise<void> {
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
 }
 
-async function exported(body: object): Promise<Answer> {
-  const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+async function exportRecords(body: object): Promise<Answer> {
+  const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
+  expect([createdExport.status, createdExport.text]).toEqual([201, expect.any(String)]);
+  const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
   return done;
 }
@@ -59,7 +59,7 @@ async function bytesOf(done: Answer): Promise<Buffer> {
 }
 
 /** The records of the JSON page of a query. */
-async function page(body: object): Promise<readonly Row[]> {
+async function resultsOf(body: object): Promise<readonly Row[]> {
   const { json, text, status } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000, ...body }); // prettier-ignore
   expect([status, status === 200 ? '' : text]).toEqual([200, '']);
   return json['results'] as readonly Row[];
@@ -91,20 +91,20 @@ async function expectAlike(
   some: readonly string[] = formats,
 ): Promise<readonly Row[]> {
   const [wanted, json, ...others] = await Promise.all([
-    page({ ...params, ...body }),
-    ...['json', ...some].map((format) => exported({ format, params, ...body })),
+    resultsOf({ ...params, ...body }),
+    ...['json', ...some].map((format) => exportRecords({ format, params, ...body })),
   ]);
   const lines = gunzipSync(await bytesOf(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(wanted);
   expect(json!.json['documents_count']).toBe(wanted.length);
   for (const [i, format] of some.entries()) {
     const done = others[i]!;
-    const found = await differences(format, await bytesOf(done), wanted);
+    const found = await differencesOf(format, await bytesOf(done), wanted);
     expect([format, done.json['documents_count'], found.slice(0, 5)]).toEqual([format, wanted.length, []]); // prettier-ignore
   }
   for (const [type, format] of pageTypes) {
     const bytes = await pageOf({ ...params, ...body }, type);
-    expect([type, (await differences(format, bytes, wanted)).slice(0, 5)]).toEqual([type, []]);
+    expect([type, (await differencesOf(format, bytes, wanted)).slice(0, 5)]).toEqual([type, []]);
   }
   return wanted;
 }
@@ -113,7 +113,7 @@ const annotator_params = (): object => ({ data: { D: datasetId } });
 
 describe('every format has what the page has', () => {
   test('of fields of all types', async () => {
-    const csv = await bytesOf(await exported({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
+    const csv = await bytesOf(await exportRecords({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
     expect(csv.toString().split('\r\n')).toEqual([
       'i,gene,info.af,seen,depth,ratio,tags,day,parts.rest,parts.csq,label,isBig,double,mixed,none,count,constant,_errors.ratio',
       '0,BRCA15,0,2010-01-11,0,,"[""BRCA1"",""x0""]",2010-01-11,0,"[""stop"",""gain""]","brca1, ""0",false,0,fifty,,1,7.5,"list index out of range (line 1, column 10)"',
@@ -136,23 +136,23 @@ describe('every format has what the page has', () => {
 
   test('where expressions make other records', async () => {
     const csq = { name: 'csq', expression: "get(record, 'info.csq')", is_list: true };
-    const exploded = await expectAlike({ fields: ['_id', 'i', 'vaf', 'seen'], limit: 11 }, { target_fields: [csq], annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" } }); // prettier-ignore
-    expect(exploded.map(({ i, csq: one }) => `${i} ${one}`).slice(0, 4)).toEqual(['0 stop', '0 gain', '1 null', '2 null']); // prettier-ignore
-    expect(exploded).toHaveLength(14);
+    const explodedRows = await expectAlike({ fields: ['_id', 'i', 'vaf', 'seen'], limit: 11 }, { target_fields: [csq], annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" } }); // prettier-ignore
+    expect(explodedRows.map(({ i, csq: one }) => `${i} ${one}`).slice(0, 4)).toEqual(['0 stop', '0 gain', '1 null', '2 null']); // prettier-ignore
+    expect(explodedRows).toHaveLength(14);
     const melted = "melt(record, fields=['i', 'vaf'], key_field='what', value_field='of')";
     const rows = await expectAlike({ fields: ['gene', 'i', 'vaf'], limit: 30 }, { target_fields: [{ name: 'n', expression: '1 / (record.i - 3)' }], annotator_params: { pre_annotation_expression: melted } }, ['excel', 'parquet']); // prettier-ignore
     expect(rows).toHaveLength(60);
-    const late = "{'a': record.i, **({'late': 1} if record.i > 2 else {})}";
-    const failing = { target_fields: [{ name: 'x', expression: '1 // record.a' }], annotator_params: { pre_annotation_expression: late } }; // prettier-ignore
+    const lateMember = "{'a': record.i, **({'late': 1} if record.i > 2 else {})}";
+    const failing = { target_fields: [{ name: 'x', expression: '1 // record.a' }], annotator_params: { pre_annotation_expression: lateMember } }; // prettier-ignore
     expect((await expectAlike({ limit: 5 }, failing, ['tsv', 'arrow']))[0]).toEqual({ a: 0, x: null, _errors: { x: expect.stringContaining('zero') } }); // prettier-ignore
     const even = await expectAlike({}, { annotator_params: { pre_annotation_expression: "{'a': record.i, **({'b': [record.gene]} if record.i % 3 else {})} if record.i % 2 else None" } }, ['csv-expand', 'arrow']); // prettier-ignore
     expect(even.slice(0, 2)).toEqual([{ a: 1, b: [null] }, { a: 3 }]);
   });
 
   test('under names that only case tells apart, with dots, and of reserved fields', async () => {
-    const own = await newDataset();
-    await imported({ dataset_id: own, data_records: [{ Name: 'A', n: 1, _errors: { old: 'bad' } }, { Name: 'B', n: 0 }] }); // prettier-ignore
-    const { json } = await ann.get(`/v2/datasets/${own}/fields`);
+    const ownDataset = await newDataset();
+    await importRecords({ dataset_id: ownDataset, data_records: [{ Name: 'A', n: 1, _errors: { old: 'bad' } }, { Name: 'B', n: 0 }] }); // prettier-ignore
+    const { json } = await ann.get(`/v2/datasets/${ownDataset}/fields`);
     const [field] = (json['data'] as readonly { id: number; name: string }[]).filter(({ name }) => name === 'n'); // prettier-ignore
     await ann.patch(`/v2/dataset_fields/${field!.id}`, { title: 'Number' });
     const target_fields = [
@@ -161,31 +161,34 @@ describe('every format has what the page has', () => {
       { name: 'n.x', expression: '[record.n]', data_type: 'integer', is_list: true },
       { name: '_id', expression: "'id ' + record.Name", data_type: 'string' },
     ];
-    const body = { dataset_id: own, params: { exclude_fields: ['_commit'] }, target_fields };
-    const csv = (await bytesOf(await exported({ ...body, format: 'csv' }))).toString();
+    const body = { dataset_id: ownDataset, params: { exclude_fields: ['_commit'] }, target_fields };
+    const csv = (await bytesOf(await exportRecords({ ...body, format: 'csv' }))).toString();
     expect(csv.split('\r\n')).toEqual([
       '_id,Name,Number,_errors.old,_errors.NAME,name,NAME,n.x',
       'id A,A,1,bad,,a,1,[1]',
       'id B,B,0,,"division by zero (line 1, column 3)",b,,[0]',
       '',
     ]);
-    const page = await ann.call('POST', `/v2/datasets/${own}/data`, JSON.stringify({ ...body.params, target_fields }), { accept: 'text/csv' }); // prettier-ignore
+    const page = await ann.call('POST', `/v2/datasets/${ownDataset}/data`, JSON.stringify({ ...body.params, target_fields }), { accept: 'text/csv' }); // prettier-ignore
     expect(page.text).toBe(csv);
   });
 
   test('where there is no record', async () => {
     const target_fields = [{ name: 'n', expression: '1', data_type: 'long' }, { name: 's', expression: '"x"' }]; // prettier-ignore
-    const csv = async (body: object): Promise<string> => (await bytesOf(await exported({ format: 'csv', ...body }))).toString(); // prettier-ignore
+    const csv = async (body: object): Promise<string> => (await bytesOf(await exportRecords({ format: 'csv', ...body }))).toString(); // prettier-ignore
     expect(await csv({ params: { filters: [['i', -1]], fields: ['info.af', 'i'] }, target_fields })).toBe('info.af,i,n,s\r\n'); // prettier-ignore
-    const nothing = { post_annotation_expression: 'None' };
-    expect(await csv({ params: { fields: ['i'] }, annotator_params: nothing })).toBe('\r\n');
+    const noRecords = { post_annotation_expression: 'None' };
+    expect(await csv({ params: { fields: ['i'] }, annotator_params: noRecords })).toBe('\r\n');
   });
 
   test('where parts of the records have other types', async () => {
-    const own = await newDataset();
-    const many = Array.from({ length: 20_000 }, (_, n) => ({ n }));
-    for (let from = 0; from < many.length; from += 5_000)
-      await imported({ dataset_id: own, data_records: many.slice(from, from + 5_000) });
+    const ownDataset = await newDataset();
+    const manyRecords = Array.from({ length: 20_000 }, (_, n) => ({ n }));
+    for (let from = 0; from < manyRecords.length; from += 5_000)
+      await importRecords({
+        dataset_id: ownDataset,
+        data_records: manyRecords.slice(from, from + 5_000),
+      });
     const fields = [
       { name: 'text', expression: "record.n if record.n < 17000 else 'x' + str(record.n)" },
       { name: 'real', expression: 'record.n if record.n != 18000 else 0.5' },
@@ -193,8 +196,8 @@ describe('every format has what the page has', () => {
       { name: 'whole', expression: 'record.n * 2 ** 31' },
       { name: 'late', expression: 'None if record.n < 19999 else [1]' },
     ]; // prettier-ignore
-    const body = { dataset_id: own, params: { fields: ['n'] }, target_fields: fields };
-    const wanted = many.map(({ n }) => ({
+    const body = { dataset_id: ownDataset, params: { fields: ['n'] }, target_fields: fields };
+    const expectedRecords = manyRecords.map(({ n }) => ({
       n,
       text: n < 17_000 ? n : `x${n}`,
       real: n === 18_000 ? 0.5 : n,
@@ -202,14 +205,14 @@ describe('every format has what the page has', () => {
       whole: n * 2 ** 31,
       late: n < 19_999 ? null : [1],
     }));
-    const bytes = await bytesOf(await exported({ ...body, format: 'parquet' }));
-    expect((await differences('parquet', bytes, wanted)).slice(0, 5)).toEqual([]);
+    const bytes = await bytesOf(await exportRecords({ ...body, format: 'parquet' }));
+    expect((await differencesOf('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual([]);
   });
 
   test('of values that a type cannot have, with a warning', async () => {
     const far = [{ name: 'far', expression: "float('inf') if record.i == 1 else 1.0" }];
     const params = { fields: ['i'], limit: 3 };
-    const done = await exported({ format: 'csv', params, target_fields: far });
+    const done = await exportRecords({ format: 'csv', params, target_fields: far });
     expect((await bytesOf(done)).toString()).toBe('i,far\r\n0,1\r\n1,\r\n2,1\r\n');
     expect(done.json['metadata']).toMatchObject({ warnings: [{ field: 'far', count: 1, message: expect.stringContaining('null is stored') }] }); // prettier-ignore
   });
@@ -217,17 +220,17 @@ describe('every format has what the page has', () => {
 
 describe('find, sort and select by computed fields', () => {
   const x = { name: 'x', expression: 'record.i % 10', data_type: 'integer' };
-  const late = { name: 'late', expression: "{'n': record.i * 2, 's': record.gene}" };
+  const lateField = { name: 'late', expression: "{'n': record.i * 2, 's': record.gene}" };
 
   test.each<[object, readonly object[], number]>([
     [{ filters: [['x', 3]], fields: ['i', 'x'] }, [x], 40],
     [{ ordering: ['-x', 'i'], limit: 45, fields: ['x', 'i'] }, [x], 45],
     [{ filters: [['i__lt', 90], { or: [['x__gt', 7], ['gene', 'TP53']] }], ordering: ['i'] }, [x], 36],
     [{ query: 'x:3 OR x:4', fields: ['i'] }, [x], 80],
-    [{ filters: [['late.n__gte', 700]], ordering: ['-late.n'], fields: ['i'] }, [late], 50],
-    [{ filters: [['late.s', 'EGFR']], query: 'i:[0 TO 99]', limit: 7 }, [late], 7],
+    [{ filters: [['late.n__gte', 700]], ordering: ['-late.n'], fields: ['i'] }, [lateField], 50],
+    [{ filters: [['late.s', 'EGFR']], query: 'i:[0 TO 99]', limit: 7 }, [lateField], 7],
     [{ filters: [['x', 11]], fields: ['i'] }, [x], 0],
-    [{ fields: ['x'], limit: 3 }, [x, late], 3],
+    [{ fields: ['x'], limit: 3 }, [x, lateField], 3],
   ])('%j', async (params, fields, records) => {
     const found = await expectAlike(params, { target_fields: fields }, ['csv', 'parquet']);
     expect(found).toHaveLength(records);
@@ -242,7 +245,7 @@ describe('find, sort and select by computed fields', () => {
   test('of an earlier version', async () => {
     const { json } = await ann.get(`/v2/datasets/${datasetId}/commits`);
     const as_of = (json['data'] as readonly { id: number }[]).at(-1)!.id;
-    const csv = await bytesOf(await exported({ format: 'csv', as_of, params: { filters: [['x', 9]], ordering: '-i', fields: ['i'], limit: 2 }, target_fields: [x] })); // prettier-ignore
+    const csv = await bytesOf(await exportRecords({ format: 'csv', as_of, params: { filters: [['x', 9]], ordering: '-i', fields: ['i'], limit: 2 }, target_fields: [x] })); // prettier-ignore
     expect(csv.toString()).toBe('i,x\r\n149,9\r\n139,9\r\n');
   });
 
@@ -264,8 +267,8 @@ describe('find, sort and select by computed fields', () => {
 
   test('by a field of which the type is known only from its values', async () => {
     const auto = { name: 'auto', expression: 'record.gene' };
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params: { filters: [['auto__gt', 'x']] }, target_fields: [auto] }); // prettier-ignore
-    const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params: { filters: [['auto__gt', 'x']] }, target_fields: [auto] }); // prettier-ignore
+    const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('does not apply to auto, which is of type string')]); // prettier-ignore
   });
 });
@@ -275,6 +278,6 @@ test('have the rights of their user: a dataset that nobody may read is an error 
   const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
   const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
   const x = [{ name: 'x', expression: `dataset_count('${secret}')` }];
-  const csv = await bytesOf(await exported({ format: 'csv', params: { fields: ['i'], limit: 1 }, target_fields: x })); // prettier-ignore
+  const csv = await bytesOf(await exportRecords({ format: 'csv', params: { fields: ['i'], limit: 1 }, target_fields: x })); // prettier-ignore
   expect(csv.toString()).toMatch(/^i,x,_errors\.x\r\n0,,.*Dataset query failed/);
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
   const vault = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
-  const filled = async (
+  const newFilledDataset = async (
     name: string,
     rows: readonly object[],
     target_fields: readonly object[],
@@ -37,24 +37,24 @@ beforeAll(async () => {
     await until(async () => (await ann.get(`/v2/dataset_imports/${id}`)).json['status'] === 'completed'); // prettier-ignore
     return dataset;
   };
-  datasetId = await filled('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
-  genesId = await filled('genes', genes, []);
+  datasetId = await newFilledDataset('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
+  genesId = await newFilledDataset('genes', genes, []);
 });
 afterAll(() => server.close());
 
 const query = (body: object, who = ann) => who.post(`/v2/datasets/${datasetId}/data`, body);
 
 /** The records that a query answers. */
-async function results(body: object, who = ann): Promise<readonly unknown[]> {
+async function resultsOf(body: object, who = ann): Promise<readonly unknown[]> {
   const { status, json, text } = await query(body, who);
   if (status !== 200) throw new Error(text);
   return json['results'] as readonly unknown[];
 }
 
-/** One computed field of all records. */
-async function values(expression: string, more: object = {}): Promise<readonly unknown[]> {
+/** The values of one computed field of all records. */
+async function valuesOf(expression: string, more: object = {}): Promise<readonly unknown[]> {
   const body = { fields: ['variant'], target_fields: [{ name: 'x', expression, ...more }] };
-  return (await results(body)).map((record) => (record as { x: unknown }).x);
+  return (await resultsOf(body)).map((record) => (record as { x: unknown }).x);
 }
 
 describe('what expressions see', () => {
@@ -72,12 +72,12 @@ describe('what expressions see', () => {
     ['len(record._id) == len(record._commit)', {}, [false, false, false, false]],
     ['user()["name"]', {}, ['ann', 'ann', 'ann', 'ann']],
   ])('%s', async (expression, more, wanted) => {
-    expect(await values(expression, more)).toEqual(wanted);
+    expect(await valuesOf(expression, more)).toEqual(wanted);
   }); // prettier-ignore
 
   test('variables of data, and the dataset', async () => {
     const target_fields = [{ name: 'x', expression: '[source_dataset, add + 1]' }];
-    const [first] = await results({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
+    const [first] = await resultsOf({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
     expect(first).toEqual({ variant: 'v1', x: [String(datasetId), 3] });
   });
 
@@ -89,10 +89,10 @@ describe('what expressions see', () => {
       { name: 'gene', expression: 'value and value.lower()' },
       { name: 'constant', expression: 7 },
     ];
-    const plain = await results({ fields: ['variant', 'gene', 'vaf'] });
-    const annotated = await ann.post('/v1/annotate', { records: plain, fields });
-    const found = await results({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
-    expect(found).toEqual(annotated.json['results']);
+    const plainResults = await resultsOf({ fields: ['variant', 'gene', 'vaf'] });
+    const annotateAnswer = await ann.post('/v1/annotate', { records: plainResults, fields });
+    const found = await resultsOf({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
+    expect(found).toEqual(annotateAnswer.json['results']);
     expect(found).toHaveLength(4);
   });
 });
@@ -112,21 +112,21 @@ describe('what the answer has', () => {
     [{ fields: [], exclude_fields: ['_id', '_commit', 'info.AF', 'vaf', 'ad', 'gene'], target_fields: [{ name: 'y', expression: 'record.info.AF' }] }, { variant: 'v1', info: { CSQ: ['stop'] }, y: 1 }],
     [{ fields: ['variant'], target_fields: [{ name: 'y', expression: '1', is_transient: true }] }, { variant: 'v1' }],
   ])('%j', async (more, wanted) => {
-    expect((await results({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(wanted);
+    expect((await resultsOf({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(wanted);
   }); // prettier-ignore
 
   test('errors concern one field of one record, and may be left out', async () => {
     const target_fields = [{ name: 'x', expression: '1 / (record.ad[0] - 3)' }];
     const body = { fields: ['variant'], target_fields };
     const failed = { variant: 'v2', x: null };
-    expect(await results(body)).toMatchObject([
+    expect(await resultsOf(body)).toMatchObject([
       {},
       { ...failed, _errors: { x: 'division by zero (line 1, column 3)' } },
       { x: null, _errors: { x: 'list index out of range (line 1, column 15)' } },
       { x: 0.25 },
     ]);
-    const quiet = await results({ ...body, annotator_params: { include_errors: false } });
-    expect(quiet[1]).toEqual(failed);
+    const quietResults = await resultsOf({ ...body, annotator_params: { include_errors: false } });
+    expect(quietResults[1]).toEqual(failed);
   });
 
   test('explode changes the number of records, not total, offset and limit', async () => {
@@ -141,17 +141,21 @@ describe('what the answer has', () => {
     const rows = json['results'] as readonly Record<string, string>[];
     expect(rows.map(({ variant, csq }) => `${variant} ${csq}`)).toEqual(['v1 stop', 'v2 missense', 'v2 splice']); // prettier-ignore
     expect(rows[2]!['_id']).toMatch(/-1$/);
-    const dropped = { pre_annotation_expression: "record if record.gene == 'BRCA1' else None" };
-    const kept = await query({ fields: ['variant'], annotator_params: dropped });
-    expect([kept.json['total'], kept.json['results']]).toEqual([4, [{ variant: 'v1' }, { variant: 'v4' }]]); // prettier-ignore
+    const droppingParams = {
+      pre_annotation_expression: "record if record.gene == 'BRCA1' else None",
+    };
+    const keptAnswer = await query({ fields: ['variant'], annotator_params: droppingParams });
+    expect([keptAnswer.json['total'], keptAnswer.json['results']]).toEqual([4, [{ variant: 'v1' }, { variant: 'v4' }]]); // prettier-ignore
   });
 
   test('pages by cursor have the same records', async () => {
     const body = { fields: ['variant'], target_fields: [x], limit: 3 };
     const first = await query({ ...body, cursor: true });
     const second = await query({ ...body, cursor: first.json['cursor'] });
-    const both = [first, second].flatMap(({ json }) => json['results'] as readonly unknown[]);
-    expect(both).toEqual(await results({ ...body, limit: 10 }));
+    const bothResults = [first, second].flatMap(
+      ({ json }) => json['results'] as readonly unknown[],
+    );
+    expect(bothResults).toEqual(await resultsOf({ ...body, limit: 10 }));
   });
 
   test('JSON lines and CSV have them too, with the number of records before expressions change it', async () => {
@@ -165,11 +169,14 @@ describe('what the answer has', () => {
     expect(csv.text).toBe('variant,x\r\nv1,BRCA1\r\nv1,BRCA1\r\nv2,TP53\r\nv2,TP53\r\n');
     for (const { headers } of [lines, csv])
       expect([headers.get('x-total'), headers.get('x-next-offset')]).toEqual(['4', '2']);
-    const none = await page('text/csv', { filters: [['x', 'none']] });
-    expect([none.text, none.headers.get('x-total')]).toEqual(['variant,x\r\n', '0']);
+    const emptyPage = await page('text/csv', { filters: [['x', 'none']] });
+    expect([emptyPage.text, emptyPage.headers.get('x-total')]).toEqual(['variant,x\r\n', '0']);
     for (const more of [{ facets: ['x'] }, { explain: true }]) {
-      const refused = await page('text/csv', more);
-      expect([refused.status, Object.keys(refused.json)]).toEqual([400, Object.keys(more)]);
+      const refusedAnswer = await page('text/csv', more);
+      expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([
+        400,
+        Object.keys(more),
+      ]);
     }
     const error = await page('text/csv', { target_fields: [{ name: 'x', expression: '1 / len(record.ad[:1])' }], offset: 2, limit: 1 }); // prettier-ignore
     expect(error.text).toBe('variant,x,_errors.x\r\nv3,,"division by zero (line 1, column 3)"\r\n');
@@ -177,8 +184,8 @@ describe('what the answer has', () => {
   });
 
   test('a batch has them, each query its own', async () => {
-    const one = { dataset: datasetId, fields: ['variant'], limit: 1 };
-    const { json } = await ann.post('/v2/batch_query', { queries: [{ ...one, target_fields: [x] }, one] }); // prettier-ignore
+    const oneQuery = { dataset: datasetId, fields: ['variant'], limit: 1 };
+    const { json } = await ann.post('/v2/batch_query', { queries: [{ ...oneQuery, target_fields: [x] }, oneQuery] }); // prettier-ignore
     expect((json as unknown as readonly object[]).map((item) => (item as { results: unknown }).results)).toEqual([
       [{ variant: 'v1', x: 'BRCA1' }],
       [{ variant: 'v1' }],
@@ -260,15 +267,15 @@ describe('dataset functions', () => {
       { variant: 'v4', gene: 'BRCA1', role: suppressor },
       { variant: 'v4', gene: 'BRCA1', role: 'repair' },
     ];
-    expect(await results(join(genesId))).toEqual(found);
+    expect(await resultsOf(join(genesId))).toEqual(found);
   });
 
   test('have the rights of the user who queries', async () => {
     const bob = await server.user('bob');
     const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
     const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
-    const [first] = await results(join(secret));
-    const [missing] = await results(join(1));
+    const [first] = await resultsOf(join(secret));
+    const [missing] = await resultsOf(join(1));
     const text = (value: unknown): string => JSON.stringify(value).replace(String(secret), '1');
     expect(text(first)).toContain('Dataset query failed');
     expect(text(first)).toBe(text(missing));

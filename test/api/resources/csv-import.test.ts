@@ -10,14 +10,14 @@ async function newDataset(name: string): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
 }
 
-async function imported(datasetId: number, objectId: number, params?: object) {
+async function importFile(datasetId: number, objectId: number, params?: object) {
   const body = { dataset_id: datasetId, object_id: objectId, reader_params: params ?? null };
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect(made.status).toBe(201);
-  return (await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json;
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect(createdImport.status).toBe(201);
+  return (await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function records(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
+async function recordsOf(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
   const page = await ann.post(`/v2/datasets/${datasetId}/data`, {
     exclude_fields: ['_id', '_commit'],
     ...body,
@@ -28,9 +28,9 @@ async function records(datasetId: number, body: object = {}): Promise<Record<str
 test('a packed CSV file becomes records whose fields keep their order', async () => {
   const datasetId = await newDataset('genes');
   const text = 'symbol,start,note\nBRCA2,32315474,"two\nlines, and ""more"""\nTP53,7668402,\n';
-  const done = await imported(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
+  const done = await importFile(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
   expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-  expect(await records(datasetId)).toEqual([
+  expect(await recordsOf(datasetId)).toEqual([
     { symbol: 'BRCA2', start: 32315474, note: 'two\nlines, and "more"' },
     { symbol: 'TP53', start: 7668402, note: null },
   ]);
@@ -42,12 +42,12 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
     ['start', 'double', 1],
     ['note', 'string', 2],
   ]);
-  expect(await records(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
+  expect(await recordsOf(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
 
   // A second file: the fields are known, and only what is new comes behind them.
-  const more = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
-  expect((await imported(datasetId, more, { delimiter: ';' }))['status']).toBe('completed');
-  expect((await records(datasetId)).at(-1)).toEqual({
+  const secondFile = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
+  expect((await importFile(datasetId, secondFile, { delimiter: ';' }))['status']).toBe('completed');
+  expect((await recordsOf(datasetId)).at(-1)).toEqual({
     symbol: '2',
     start: 1,
     note: null,
@@ -61,8 +61,8 @@ test('a large file with cells over many lines comes in whole, in its order', asy
   rows[2400] = '2400,x,text';
   const datasetId = await newDataset('large');
   const objectId = await newFile('large.csv', `n,cell,late\r\n${rows.join('\r\n')}\r\n`);
-  expect((await imported(datasetId, objectId))['error_message']).toBeNull();
-  const found = await records(datasetId, { limit: 3000 });
+  expect((await importFile(datasetId, objectId))['error_message']).toBeNull();
+  const found = await recordsOf(datasetId, { limit: 3000 });
   expect(found.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
   expect(found[7]).toEqual({ n: 7, cell, late: '7' });
   expect(found[2400]).toEqual({ n: 2400, cell: 'x', late: 'text' });
@@ -71,20 +71,20 @@ test('a large file with cells over many lines comes in whole, in its order', asy
 test('what is wrong is told with file and line, and wrong parameters with the request', async () => {
   const datasetId = await newDataset('odd');
   const objectId = await newFile('odd.csv', 'a,b\n1,2\n1,"2\n');
-  const done = await imported(datasetId, objectId);
+  const done = await importFile(datasetId, objectId);
   expect([done['status'], done['error_message']]).toEqual([
     'failed',
     'odd.csv, line 3: a quote that is opened here is never closed',
   ]);
-  const refused = await ann.post('/v2/dataset_imports', {
+  const refusedAnswer = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: objectId,
     reader_params: { delimiter: 'too long' },
   });
-  expect([refused.status, refused.json]).toEqual([
+  expect([refusedAnswer.status, refusedAnswer.json]).toEqual([
     400,
     { reader_params: ['delimiter: expected one character, found "too long"'] },
   ]);
-  const named = await imported(datasetId, objectId, { headercols: ['x'] });
-  expect(named['error_message']).toContain('headercols has 1 names, the row has 2 cells');
+  const namedImport = await importFile(datasetId, objectId, { headercols: ['x'] });
+  expect(namedImport['error_message']).toContain('headercols has 1 names, the row has 2 cells');
 });

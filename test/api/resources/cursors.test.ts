@@ -7,34 +7,34 @@ let id: number;
 const { ann, vaultId } = await startLab();
 beforeAll(async () => {
   id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-  await add(0, 25);
+  await addRecords(0, 25);
 });
 
-async function add(from: number, count: number): Promise<void> {
+async function addRecords(from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, even: (from + i) % 2 === 0 })); // prettier-ignore
   const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
   expect(json['status']).toBe('completed');
 }
 
-const page = async (body: object): Promise<Record<string, unknown>> =>
+const dataPage = async (body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
-const numbers = (json: Record<string, unknown>): number[] =>
+const numbersOf = (json: Record<string, unknown>): number[] =>
   (json['results'] as { n: number }[]).map(({ n }) => n);
 
 test('a cursor reads one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
-    const before = numbers(await page({ ...query, limit: 1_000 }));
+    const before = numbersOf(await dataPage({ ...query, limit: 1_000 }));
     const found: number[] = [];
     let cursor: unknown = true;
     let pages = 0;
     while (cursor !== null) {
-      const json = await page({ ...query, limit: 4, cursor, facets: { even: {} } });
+      const json = await dataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
       expect(json).toMatchObject({ total: before.length, offset: null });
       // Facets come with the first page.
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
-      found.push(...numbers(json));
+      found.push(...numbersOf(json));
       cursor = json['cursor'];
-      if ((pages += 1) === 2) await add(100, 3);
+      if ((pages += 1) === 2) await addRecords(100, 3);
     }
     expect(found).toEqual(before);
     expect(pages).toBe(Math.ceil(before.length / 4));
@@ -42,30 +42,30 @@ test('a cursor reads one version while records are added, and ends with null (Q8
 });
 
 test('an answer to a request without a cursor has none, and * begins one too', async () => {
-  expect(Object.hasOwn(await page({ limit: 1 }), 'cursor')).toBe(false);
-  expect(typeof (await page({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
-  expect((await page({ limit: 1_000, cursor: true }))['cursor']).toBeNull();
+  expect(Object.hasOwn(await dataPage({ limit: 1 }), 'cursor')).toBe(false);
+  expect(typeof (await dataPage({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
+  expect((await dataPage({ limit: 1_000, cursor: true }))['cursor']).toBeNull();
 });
 
 test('refuses a cursor that is made up, altered, or of another query or dataset', async () => {
-  const { cursor } = await page({ limit: 2, cursor: true });
+  const { cursor } = await dataPage({ limit: 2, cursor: true });
   const text = cursor as string;
-  const refused = async (body: object, path = `/v2/datasets/${id}/data`): Promise<unknown> => {
+  const refusalOf = async (body: object, path = `/v2/datasets/${id}/data`): Promise<unknown> => {
     const { status, json } = await ann.post(path, body);
     expect(status).toBe(400);
     return json;
   };
-  const altered = `${text.slice(0, 5)}${text[5] === 'A' ? 'B' : 'A'}${text.slice(6)}`;
-  for (const made of ['x', 5, {}, [], altered, text.slice(0, -1), text.split('.')[0]!])
-    expect(await refused({ limit: 2, cursor: made })).toHaveProperty('cursor');
-  expect(await refused({ limit: 2, cursor: text, ordering: ['n'] })).toEqual({
+  const alteredCursor = `${text.slice(0, 5)}${text[5] === 'A' ? 'B' : 'A'}${text.slice(6)}`;
+  for (const made of ['x', 5, {}, [], alteredCursor, text.slice(0, -1), text.split('.')[0]!])
+    expect(await refusalOf({ limit: 2, cursor: made })).toHaveProperty('cursor');
+  expect(await refusalOf({ limit: 2, cursor: text, ordering: ['n'] })).toEqual({
     cursor: ['This cursor belongs to another query; only the limit may change.'],
   });
-  expect(await refused({ limit: 2, cursor: text, offset: 2 })).toHaveProperty('offset');
-  expect(await refused({ limit: 0, cursor: text })).toHaveProperty('limit');
+  expect(await refusalOf({ limit: 2, cursor: text, offset: 2 })).toHaveProperty('offset');
+  expect(await refusalOf({ limit: 0, cursor: text })).toHaveProperty('limit');
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Other' }));
-  const other = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'o' }));
-  expect(await refused({ limit: 2, cursor: text }, `/v2/datasets/${other}/data`)).toEqual({
+  const otherDataset = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'o' }));
+  expect(await refusalOf({ limit: 2, cursor: text }, `/v2/datasets/${otherDataset}/data`)).toEqual({
     cursor: ['This cursor belongs to another dataset.'],
   });
 });

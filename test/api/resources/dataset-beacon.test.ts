@@ -57,29 +57,33 @@ describe('the beacon of a dataset', () => {
     for (const chromosome of ['13', 'chr13', 'X', 'x', '1'])
       for (const position of [32316461, 32316500, 1000])
         for (const allele of ['G', 't', 'CTT', 'C', undefined]) {
-          const plain = chromosome.replace('chr', '').toUpperCase();
+          const plainName = chromosome.replace('chr', '').toUpperCase();
           const total = alleles.filter(
             (one) =>
-              one.chromosome === plain &&
+              one.chromosome === plainName &&
               one.position === position &&
               (allele === undefined || one.alternate === allele.toUpperCase()),
           ).length;
-          const given = { chromosome, coordinate: String(position), ...(allele && { allele }) };
-          const { status, json } = await ask(given);
-          expect([given, status, json['exist'], json['total']]).toEqual([given, 200, total > 0, total]); // prettier-ignore
+          const givenParams = {
+            chromosome,
+            coordinate: String(position),
+            ...(allele && { allele }),
+          };
+          const { status, json } = await ask(givenParams);
+          expect([givenParams, status, json['exist'], json['total']]).toEqual([givenParams, 200, total > 0, total]); // prettier-ignore
           counts.push(total);
         }
     expect([...new Set(counts)].toSorted()).toEqual([0, 1, 2, 3]);
   });
 
   test('keeps to a build', async () => {
-    const given = { chromosome: '13', coordinate: '32316461', allele: 'G' };
-    expect((await ask({ ...given, genome_build: 'grch38' })).json).toEqual({
+    const givenParams = { chromosome: '13', coordinate: '32316461', allele: 'G' };
+    expect((await ask({ ...givenParams, genome_build: 'grch38' })).json).toEqual({
       query: { chromosome: '13', coordinate: 32316461, allele: 'G', genome_build: 'GRCh38' },
       exist: true,
       total: 2,
     });
-    expect((await ask({ ...given, genome_build: 'GRCh37' })).json['total']).toBe(0);
+    expect((await ask({ ...givenParams, genome_build: 'GRCh37' })).json['total']).toBe(0);
   });
 
   test.each([
@@ -96,9 +100,9 @@ describe('the beacon of a dataset', () => {
   });
 
   test('needs a field of variants', async () => {
-    const other = await newDataset();
-    await ann.post('/v2/dataset_imports', { dataset_id: other, records: [{ n: 1 }] });
-    const { status, json } = await ask({ chromosome: '1', coordinate: '1' }, other);
+    const otherDataset = await newDataset();
+    await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ n: 1 }] });
+    const { status, json } = await ask({ chromosome: '1', coordinate: '1' }, otherDataset);
     expect([status, json]).toEqual([400, { non_field_errors: ['The dataset has no field with the entity type variant.'] }]); // prettier-ignore
   });
 });
@@ -116,10 +120,10 @@ describe('the changelog of a dataset', () => {
     const first = await ann.post(`/v2/datasets/${dataset}/data`, { limit: 1 });
     const [{ _id }] = first.json['results'] as [{ _id: string }];
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, commit_mode: 'delete', records: [{ _id }] }); // prettier-ignore
-    const listed = await ann.get(`/v2/datasets/${dataset}/changelog?limit=3`);
-    expect(listed.json['total']).toBe(4);
+    const listedVersions = await ann.get(`/v2/datasets/${dataset}/changelog?limit=3`);
+    expect(listedVersions.json['total']).toBe(4);
     const commits = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
-    const entries = listOf(listed);
+    const entries = listOf(listedVersions);
     expect(entries.map((one) => one['commit_id'])).toEqual(commits.slice(0, 3).map((one) => one['id'])); // prettier-ignore
     const counts = entries.map((one) => [one['mode'], one['records_added'], one['records_removed'], one['records_total'], one['new_fields']]); // prettier-ignore
     expect(counts).toEqual([
@@ -128,8 +132,8 @@ describe('the changelog of a dataset', () => {
       ['append', 1, 0, 2, ['f2']],
     ]);
     for (const entry of entries) {
-      const one = await ann.get(`/v2/datasets/${dataset}/changelog/${entry['version']}`);
-      expect([one.status, one.json]).toEqual([200, entry]);
+      const versionAnswer = await ann.get(`/v2/datasets/${dataset}/changelog/${entry['version']}`);
+      expect([versionAnswer.status, versionAnswer.json]).toEqual([200, entry]);
     }
     for (const version of ['999', '-1', 'x', '0.5'])
       expect((await ann.get(`/v2/datasets/${dataset}/changelog/${version}`)).status).toBe(404);

@@ -23,8 +23,8 @@ beforeAll(async () => {
     records,
     (_, value: unknown) => (typeof value === 'bigint' ? `#${value}#` : value),
   ).replaceAll(/"#(\d+)#"/g, '$1')}}`;
-  const imported = await ann.post('/v2/dataset_imports', body);
-  if (imported.json['status'] !== 'completed') throw new Error(imported.text);
+  const importAnswer = await ann.post('/v2/dataset_imports', body);
+  if (importAnswer.json['status'] !== 'completed') throw new Error(importAnswer.text);
 });
 afterAll(() => server.close());
 
@@ -34,9 +34,9 @@ function query(body: unknown, path = `/v2/datasets/${id}/data`): Promise<Answer>
 
 describe('datasets', () => {
   test('have every key, their vault’s storage class, and the same view in list and get', async () => {
-    const got = await ann.get(`/v2/datasets/${id}`);
-    expect(keysOf(got.json)).toEqual(datasetKeys);
-    expect(got.json).toMatchObject({
+    const datasetAnswer = await ann.get(`/v2/datasets/${id}`);
+    expect(keysOf(datasetAnswer.json)).toEqual(datasetKeys);
+    expect(datasetAnswer.json).toMatchObject({
       class_name: 'Dataset',
       name: 'd',
       description: 'text',
@@ -47,9 +47,11 @@ describe('datasets', () => {
       full_path: 'acme:Lab:/d',
       capacity: 'small',
     });
-    expect(listOf(await ann.get(`/v2/datasets?vault_id=${vaultId}&name=D`))).toEqual([got.json]);
+    expect(listOf(await ann.get(`/v2/datasets?vault_id=${vaultId}&name=D`))).toEqual([
+      datasetAnswer.json,
+    ]);
     for (const path of [`/v1/datasets/${id}`, `/v2/dataset/${id}`]) {
-      expect((await ann.get(path)).json).toEqual(got.json);
+      expect((await ann.get(path)).json).toEqual(datasetAnswer.json);
     }
   });
 
@@ -66,8 +68,8 @@ describe('datasets', () => {
       name: 'd',
       capacity: 'small',
     });
-    const put = await ann.put(`/v2/datasets/${id}`, { description: 'new' });
-    expect(put.json).toMatchObject({ description: 'new', metadata: { a: 1 } });
+    const putAnswer = await ann.put(`/v2/datasets/${id}`, { description: 'new' });
+    expect(putAnswer.json).toMatchObject({ description: 'new', metadata: { a: 1 } });
     expect((await ann.get(`/v2/objects/${id}`)).json['description']).toBe('new');
   });
 
@@ -77,11 +79,11 @@ describe('datasets', () => {
   });
 
   test('answer their deletion with the resource, and are gone with their records', async () => {
-    const other = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
-    await ann.post('/v2/dataset_imports', { dataset_id: other, records: [{ a: 1 }] });
-    const deleted = await ann.delete(`/v2/datasets/${other}`);
-    expect([deleted.status, deleted.json['id']]).toEqual([200, other]);
-    expect((await query({}, `/v2/datasets/${other}/data`)).status).toBe(404);
+    const otherDataset = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
+    await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ a: 1 }] });
+    const deletionAnswer = await ann.delete(`/v2/datasets/${otherDataset}`);
+    expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, otherDataset]);
+    expect((await query({}, `/v2/datasets/${otherDataset}/data`)).status).toBe(404);
     expect((await ann.get('/v2/dataset_imports')).status).toBe(200);
     expect((await ann.get('/v2/tasks')).status).toBe(200);
   });
@@ -198,14 +200,14 @@ describe('queries', () => {
     expect(table.headers.get('x-next-offset')).toBeNull();
     expect(await table.text()).toBe('gene,n,tags\r\nKRAS,2,"[""a""]"\r\ntp53,9007199254740993,[]\r\n'); // prettier-ignore
     expect(await (await page('text/csv', { fields, limit: 0 })).text()).toBe('gene,n,tags\r\n');
-    const both = await page('application/json, text/csv', { limit: 0 });
-    expect(both.headers.get('content-type')).toBe('application/json');
-    const refused = await page('text/csv', { facets: ['gene'] });
-    expect([refused.status, refused.headers.get('content-type')]).toEqual([
+    const jsonPage = await page('application/json, text/csv', { limit: 0 });
+    expect(jsonPage.headers.get('content-type')).toBe('application/json');
+    const refusedAnswer = await page('text/csv', { facets: ['gene'] });
+    expect([refusedAnswer.status, refusedAnswer.headers.get('content-type')]).toEqual([
       400,
       'application/json',
     ]);
-    expect(await refused.json()).toHaveProperty('facets');
+    expect(await refusedAnswer.json()).toHaveProperty('facets');
   });
 
   test('answer an Arrow stream to those who ask for it', async () => {
@@ -259,10 +261,13 @@ describe('queries', () => {
 
 describe('fields', () => {
   test('have exactly the keys that clients compare', async () => {
-    const made = await ann.post('/v2/dataset_fields', { dataset_id: String(id), name: 'extra' });
-    expect(made.status).toBe(201);
-    expect(keysOf(made.json)).toEqual(fieldKeys);
-    expect(made.json).toMatchObject({
+    const createdField = await ann.post('/v2/dataset_fields', {
+      dataset_id: String(id),
+      name: 'extra',
+    });
+    expect(createdField.status).toBe(201);
+    expect(keysOf(createdField.json)).toEqual(fieldKeys);
+    expect(createdField.json).toMatchObject({
       class_name: 'DatasetField',
       name: 'extra',
       title: 'extra',
@@ -280,10 +285,10 @@ describe('fields', () => {
       vault_id: vaultId,
       dataset_id: id,
     });
-    const got = await ann.get(`/v1/dataset_fields/${idOf(made)}`);
-    expect(got.json).toEqual(made.json);
+    const fieldAnswer = await ann.get(`/v1/dataset_fields/${idOf(createdField)}`);
+    expect(fieldAnswer.json).toEqual(createdField.json);
     const [listed] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=extra`));
-    expect(listed).toEqual(made.json);
+    expect(listed).toEqual(createdField.json);
   });
 
   test('are found with their types, nested ones and _commit too', async () => {
@@ -303,14 +308,14 @@ describe('fields', () => {
   });
 
   test('change what may be changed, by PUT and PATCH', async () => {
-    const made = await ann.post('/v2/dataset_fields', {
+    const createdField = await ann.post('/v2/dataset_fields', {
       dataset_id: id,
       name: 'change',
       entity_type: 'gene',
     });
-    const path = `/v2/dataset_fields/${idOf(made)}`;
+    const path = `/v2/dataset_fields/${idOf(createdField)}`;
     const all = await ann.put(path, {
-      ...made.json,
+      ...createdField.json,
       title: 'T',
       description: 'D',
       is_hidden: 'TRUE',
@@ -323,12 +328,12 @@ describe('fields', () => {
       ordering: 3,
       entity_type: 'gene',
     });
-    const cleared = await ann.patch(path, {
+    const clearedField = await ann.patch(path, {
       entity_type: null,
       url_template: 'https://x.org/?q={value}',
       ordering: null,
     });
-    expect(cleared.json).toMatchObject({
+    expect(clearedField.json).toMatchObject({
       entity_type: null,
       url_template: 'https://x.org/?q={value}',
       ordering: null,
@@ -411,14 +416,14 @@ describe('fields', () => {
         options,
         { facets: wanted, total: 2, took: expect.any(Number) },
       ]);
-    const refused = {
+    const refusedParams = {
       'facet_type=histogram&interval=-1':
         'interval is a positive number, not "-1" (at facets.score)',
       'facet_type=percentiles&percents=x': 'Expected a number, not "x" (at facets.score)',
       'facets=gene': 'Facets nest only under terms and histogram (at facets.score)',
       'facet_type=terms&facets={': 'Unknown field: { (at facets.score.facets.{)',
     };
-    for (const [options, message] of Object.entries(refused))
+    for (const [options, message] of Object.entries(refusedParams))
       expect([options, await facets('score', options)]).toEqual([options, { facets: [message] }]);
   });
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Everything below the data folder's parts, by name. */
-async function files(
+async function filesOfServer(
   part: 'objects' | 'exports' | 'scratch' | 'datasets',
 ): Promise<readonly string[]> {
   const names = await readdir(server.data.path(part));
@@ -29,7 +29,7 @@ async function files(
 
 test('deleting a vault takes its files, exports and jobs along', async () => {
   const fixture = await makeFixture(ann, 'Doomed');
-  expect(await files('exports')).not.toEqual([]);
+  expect(await filesOfServer('exports')).not.toEqual([]);
   expect((await ann.delete(`/v2/vaults/${fixture.vaultId}`)).status).toBe(200);
   for (const path of [
     `/v2/objects/${fixture.fileId}`,
@@ -50,15 +50,15 @@ test('deleting a vault takes its files, exports and jobs along', async () => {
   ]) {
     expect(listOf(await ann.get(path))).toEqual([]);
   }
-  expect(await files('objects')).toEqual([]);
-  expect(await files('exports')).toEqual([]);
+  expect(await filesOfServer('objects')).toEqual([]);
+  expect(await filesOfServer('exports')).toEqual([]);
 });
 
 test.each(['dataset', 'vault', 'import'])(
   'C9: deleting the %s of a running import stops it and leaves nothing',
   async (what) => {
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `Busy ${what}` }));
-    const made = await ann.post('/v2/objects', {
+    const createdObject = await ann.post('/v2/objects', {
       vault_id: vaultId,
       object_type: 'file',
       filename: 'big.json',
@@ -67,11 +67,11 @@ test.each(['dataset', 'vault', 'import'])(
       { length: 150_000 },
       (_, i) => `{"i":${i},"t":"${'x'.repeat(60)}"}\n`,
     ).join('');
-    await send('', 'PUT', String(made.json['upload_url']), lines);
+    await send('', 'PUT', String(createdObject.json['upload_url']), lines);
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     const job = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
-      object_id: idOf(made),
+      object_id: idOf(createdObject),
     });
     for (;;) {
       const { json } = await ann.get(`/v2/dataset_imports/${idOf(job)}`);
@@ -85,11 +85,13 @@ test.each(['dataset', 'vault', 'import'])(
     expect((await ann.delete(String(path))).status).toBe(200);
     expect((await ann.get(`/v2/dataset_imports/${idOf(job)}`)).status).toBe(404);
     expect(
-      (await files('scratch')).filter((name) => name.startsWith(String(job.json['task_id']))),
+      (await filesOfServer('scratch')).filter((name) =>
+        name.startsWith(String(job.json['task_id'])),
+      ),
     ).toEqual([]);
     // The server goes on.
-    const other = idOf(await ann.post('/v2/vaults', { name: `After ${what}` }));
-    const next = idOf(await ann.post('/v2/datasets', { vault_id: other, name: 'd' }));
+    const otherVault = idOf(await ann.post('/v2/vaults', { name: `After ${what}` }));
+    const next = idOf(await ann.post('/v2/datasets', { vault_id: otherVault, name: 'd' }));
     const after = await ann.post('/v2/dataset_imports', { dataset_id: next, records: [{ a: 1 }] });
     expect(after.json['status']).toBe('completed');
   },
@@ -97,18 +99,18 @@ test.each(['dataset', 'vault', 'import'])(
 
 test('C9: deleting the source of a queued import fails it with a reason', async () => {
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Source' }));
-  const made = await ann.post('/v2/objects', {
+  const createdObject = await ann.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
     filename: 'a.json',
   });
-  await send('', 'PUT', String(made.json['upload_url']), '{"a":1}\n');
+  await send('', 'PUT', String(createdObject.json['upload_url']), '{"a":1}\n');
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   const job = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    object_id: idOf(made),
+    object_id: idOf(createdObject),
   });
-  await ann.delete(`/v2/objects/${idOf(made)}`);
+  await ann.delete(`/v2/objects/${idOf(createdObject)}`);
   const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
   // Whichever came first: the import has all of the file, or says why it has none.
   if (json['status'] === 'failed') expect(json['error_message']).toEqual(expect.any(String));

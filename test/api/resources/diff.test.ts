@@ -5,33 +5,38 @@ import { grant, listOf, type Answer } from '../server.js';
 const { server, ann, vaultId, newDataset } = await startLab();
 
 let datasetId: number;
-/** Of the commits that added ten records, added 1,200, and deleted the first four; then ten records came again. */
+/** The commits that added ten records, added 1,200, deleted the first four, and added ten records again. */
 let commits: readonly number[];
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  await add(datasetId, 0, 10);
-  await add(datasetId, 10, 1_200);
+  await addRecords(datasetId, 0, 10);
+  await addRecords(datasetId, 10, 1_200);
   const first = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 4 });
   const records = (first.json['results'] as { _id: string }[]).map(({ _id }) => ({ _id }));
-  await imported(datasetId, { records, commit_mode: 'delete' });
+  await importInto(datasetId, { records, commit_mode: 'delete' });
   await server.scheduler.compacted();
-  await add(datasetId, 2_000, 10, { note: { text: 'late' } });
-  const listed = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
-  commits = listed.map(({ id }) => Number(id)).toReversed();
+  await addRecords(datasetId, 2_000, 10, { note: { text: 'late' } });
+  const listedCommits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
+  commits = listedCommits.map(({ id }) => Number(id)).toReversed();
 });
 
-async function imported(id: number, body: object): Promise<void> {
+async function importInto(id: number, body: object): Promise<void> {
   const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, ...body });
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-async function add(id: number, from: number, count: number, more: object = {}): Promise<void> {
+async function addRecords(
+  id: number,
+  from: number,
+  count: number,
+  more: object = {},
+): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, ...more }));
-  await imported(id, { records });
+  await importInto(id, { records });
 }
 
-function diff(query: Record<string, unknown> = {}, id = datasetId): Promise<Answer> {
+function askDiff(query: Record<string, unknown> = {}, id = datasetId): Promise<Answer> {
   const parameters = new URLSearchParams(
     Object.entries(query).map(([key, value]) => [key, String(value)]),
   );
@@ -43,14 +48,14 @@ interface Change {
   readonly record: Readonly<Record<string, unknown>>;
 }
 
-const numbers = ({ json }: Answer): unknown[] =>
+const numbersOf = ({ json }: Answer): unknown[] =>
   (json['results'] as Change[]).map(({ change, record }) => [change, record['n']]);
-const range = (what: string, from: number, count: number): unknown[] =>
+const changeRange = (what: string, from: number, count: number): unknown[] =>
   Array.from({ length: count }, (_, i) => [what, from + i]);
 
 describe('the difference of two versions', () => {
   test('is, without parameters, what the newest commit did', async () => {
-    const answer = await diff();
+    const answer = await askDiff();
     const [, , deleted, last] = commits;
     const { json } = answer;
     expect(json).toMatchObject({
@@ -66,52 +71,55 @@ describe('the difference of two versions', () => {
       before: null,
       fields: [],
     });
-    expect(numbers(answer)).toEqual(range('added', 2_000, 10));
+    expect(numbersOf(answer)).toEqual(changeRange('added', 2_000, 10));
   });
 
   test('is what a commit did, with the records that it removed as they were', async () => {
     const [first, second, deleted] = commits;
-    const answer = await diff({ to: deleted });
+    const answer = await askDiff({ to: deleted });
     expect(answer.json).toMatchObject({
       from: { commit_id: second, version: 1 },
       to: { commit_id: deleted, version: 2 },
       counts: { added: 0, changed: 0, removed: 4 },
     });
-    expect(numbers(answer)).toEqual(range('removed', 0, 4));
+    expect(numbersOf(answer)).toEqual(changeRange('removed', 0, 4));
     const [{ record }] = answer.json['results'] as [Change];
     expect(record).toEqual({ _id: expect.any(String), _commit: String(first), n: 0, note: null });
 
-    const begin = await diff({ to: first });
+    const begin = await askDiff({ to: first });
     expect(begin.json['from']).toEqual({ commit_id: null, version: -1 });
-    expect(numbers(begin)).toEqual(range('added', 0, 10));
+    expect(numbersOf(begin)).toEqual(changeRange('added', 0, 10));
   });
 
   test('goes in both directions, by ids and by times', async () => {
     const [first, , , last] = commits;
-    const forth = await diff({ from: first, to: last, limit: 10_000 });
+    const forth = await askDiff({ from: first, to: last, limit: 10_000 });
     expect(forth.json['counts']).toEqual({ added: 1_210, changed: 0, removed: 4 });
-    expect(numbers(forth)).toEqual([
-      ...range('removed', 0, 4),
-      ...range('added', 10, 1_200),
-      ...range('added', 2_000, 10),
+    expect(numbersOf(forth)).toEqual([
+      ...changeRange('removed', 0, 4),
+      ...changeRange('added', 10, 1_200),
+      ...changeRange('added', 2_000, 10),
     ]);
-    const back = await diff({ from: '2999-01-01', to: first, limit: 10_000 });
-    expect(back.json).toMatchObject({ from: { commit_id: last }, to: { commit_id: first } });
-    expect(numbers(back)).toEqual([
-      ...range('removed', 10, 1_200),
-      ...range('removed', 2_000, 10),
-      ...range('added', 0, 4),
+    const backwardDiff = await askDiff({ from: '2999-01-01', to: first, limit: 10_000 });
+    expect(backwardDiff.json).toMatchObject({
+      from: { commit_id: last },
+      to: { commit_id: first },
+    });
+    expect(numbersOf(backwardDiff)).toEqual([
+      ...changeRange('removed', 10, 1_200),
+      ...changeRange('removed', 2_000, 10),
+      ...changeRange('added', 0, 4),
     ]);
-    const whole = await diff({ from: '2001-01-01', limit: 1 });
-    expect(whole.json).toMatchObject({ from: { commit_id: null, version: -1 }, counts: { added: 1_216, removed: 0 } }); // prettier-ignore
+    const wholeDiff = await askDiff({ from: '2001-01-01', limit: 1 });
+    expect(wholeDiff.json).toMatchObject({ from: { commit_id: null, version: -1 }, counts: { added: 1_216, removed: 0 } }); // prettier-ignore
     for (const query of [{ from: last, to: last }, { to: '2001-01-01' }])
-      expect((await diff(query)).json).toMatchObject({ results: [], counts: { added: 0, changed: 0, removed: 0 }, cursor: null }); // prettier-ignore
+      expect((await askDiff(query)).json).toMatchObject({ results: [], counts: { added: 0, changed: 0, removed: 0 }, cursor: null }); // prettier-ignore
   });
 
   test('of a dataset without a commit is empty', async () => {
     const nowhere = { commit_id: null, version: -1 };
     const counts = { added: 0, changed: 0, removed: 0 };
-    const { json } = await diff({}, await newDataset());
+    const { json } = await askDiff({}, await newDataset());
     expect(json).toEqual({ from: nowhere, to: nowhere, counts, results: [], cursor: null });
   });
 });
@@ -119,51 +127,54 @@ describe('the difference of two versions', () => {
 describe('a cursor of a difference', () => {
   test('stays on its versions while others come, with any limit', async () => {
     const id = await newDataset();
-    await add(id, 0, 30);
+    await addRecords(id, 0, 30);
     const found: unknown[] = [];
     let cursor: unknown = '';
     let limit = 4;
     while (cursor !== null) {
-      const answer = await diff({ cursor, limit: limit++ }, id);
+      const answer = await askDiff({ cursor, limit: limit++ }, id);
       expect(answer.json).toMatchObject({ to: { version: 0 }, counts: { added: 30 } });
-      found.push(...numbers(answer));
+      found.push(...numbersOf(answer));
       cursor = answer.json['cursor'];
-      await add(id, 100, 1);
+      await addRecords(id, 100, 1);
     }
-    expect(found).toEqual(range('added', 0, 30));
+    expect(found).toEqual(changeRange('added', 0, 30));
   });
 
   test('is refused if it is altered, of another dataset or query, or sent with other versions', async () => {
     const [first, second] = commits;
-    const { json } = await diff({ from: first, to: second, limit: 5 });
+    const { json } = await askDiff({ from: first, to: second, limit: 5 });
     const cursor = String(json['cursor']);
     const begun = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor: true });
-    const other = await newDataset();
-    const page = await diff({ cursor, from: ` ${first}`, limit: 5 });
-    expect(numbers(page)).toEqual(range('added', 15, 5));
+    const otherDataset = await newDataset();
+    const page = await askDiff({ cursor, from: ` ${first}`, limit: 5 });
+    expect(numbersOf(page)).toEqual(changeRange('added', 15, 5));
     for (const made of ['x', `${cursor.slice(0, 5)}!${cursor.slice(6)}`, cursor.slice(0, -1), begun.json['cursor']]) // prettier-ignore
-      expect(message(await diff({ cursor: made }))).toEqual([400, { cursor: [expect.stringContaining('Not a cursor of a diff')] }]); // prettier-ignore
-    expect(message(await diff({ cursor }, other))).toEqual([400, { cursor: ['This cursor belongs to another dataset.'] }]); // prettier-ignore
-    expect(message(await diff({ cursor, to: first }))).toEqual([400, { to: [expect.stringContaining('A cursor stays on')] }]); // prettier-ignore
+      expect(statusAndJson(await askDiff({ cursor: made }))).toEqual([400, { cursor: [expect.stringContaining('Not a cursor of a diff')] }]); // prettier-ignore
+    expect(statusAndJson(await askDiff({ cursor }, otherDataset))).toEqual([400, { cursor: ['This cursor belongs to another dataset.'] }]); // prettier-ignore
+    expect(statusAndJson(await askDiff({ cursor, to: first }))).toEqual([400, { to: [expect.stringContaining('A cursor stays on')] }]); // prettier-ignore
     const query = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor });
-    expect(message(query)).toEqual([400, { cursor: [expect.stringContaining('Not a cursor')] }]);
+    expect(statusAndJson(query)).toEqual([
+      400,
+      { cursor: [expect.stringContaining('Not a cursor')] },
+    ]);
   });
 });
 
-const message = ({ status, json }: Answer): unknown => [status, json];
+const statusAndJson = ({ status, json }: Answer): unknown => [status, json];
 
 test('what is no version of the dataset, and no limit, is a 400 that names the parameter', async () => {
-  const other = await newDataset();
-  await add(other, 0, 1);
-  const [foreign] = listOf(await ann.get(`/v2/datasets/${other}/commits`));
+  const otherDataset = await newDataset();
+  await addRecords(otherDataset, 0, 1);
+  const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
   for (const key of ['from', 'to']) {
     for (const id of [String(foreign!['id']), '1', String(datasetId)])
-      expect(message(await diff({ [key]: id }))).toEqual([400, { [key]: [`This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`] }]); // prettier-ignore
+      expect(statusAndJson(await askDiff({ [key]: id }))).toEqual([400, { [key]: [`This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`] }]); // prettier-ignore
     for (const text of ['yesterday', '0', '-1', '1.5', '2026-13-01', '{}'])
-      expect(message(await diff({ [key]: text }))).toEqual([400, { [key]: [expect.stringMatching(/^Expected the id of a commit, or a time/)] }]); // prettier-ignore
+      expect(statusAndJson(await askDiff({ [key]: text }))).toEqual([400, { [key]: [expect.stringMatching(/^Expected the id of a commit, or a time/)] }]); // prettier-ignore
   }
   for (const limit of ['0', '10001', '-1', 'x'])
-    expect(message(await diff({ limit }))).toEqual([400, { limit: [expect.any(String)] }]);
+    expect(statusAndJson(await askDiff({ limit }))).toEqual([400, { limit: [expect.any(String)] }]);
 });
 
 test('is for those who may read the dataset', async () => {

@@ -10,10 +10,10 @@ import { idOf, listOf, waitFor, type Answer } from '../server.js';
 
 const { server, ann, newDataset, newFile } = await startLab();
 
-async function run(body: object): Promise<Answer> {
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect(made.status).toBe(201);
-  return waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+async function runImport(body: object): Promise<Answer> {
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect(createdImport.status).toBe(201);
+  return waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
 }
 interface Report {
   readonly fields: readonly Record<string, unknown>[];
@@ -23,8 +23,8 @@ interface Report {
   readonly sample_left_out: number;
   readonly sample_budget: string | null;
 }
-const metadata = ({ json }: Answer) => json['metadata'] as Record<string, unknown>;
-const reportOf = (answer: Answer) => metadata(answer)['dry_run'] as Report;
+const metadataOf = ({ json }: Answer) => json['metadata'] as Record<string, unknown>;
+const reportOf = (answer: Answer) => metadataOf(answer)['dry_run'] as Report;
 
 /** Everything of a dataset that a dry run might touch. */
 async function stateOf(datasetId: number): Promise<unknown> {
@@ -39,32 +39,32 @@ async function stateOf(datasetId: number): Promise<unknown> {
 /** A dry run says what the import then does, and does nothing itself. */
 async function dryThenReal(datasetId: number, body: object): Promise<Answer> {
   const before = await stateOf(datasetId);
-  const dry = await run({ ...body, dataset_id: datasetId, dry_run: true });
-  expect(dry.json['error_message']).toBeNull();
-  expect(dry.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
+  const dryRun = await runImport({ ...body, dataset_id: datasetId, dry_run: true });
+  expect(dryRun.json['error_message']).toBeNull();
+  expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
   expect(await stateOf(datasetId)).toEqual(before);
 
-  const known = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
-  const real = await run({ ...body, dataset_id: datasetId });
+  const countAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
+  const real = await runImport({ ...body, dataset_id: datasetId });
   expect(real.json).toMatchObject({ status: 'completed', dry_run: false });
-  const offset = Number(known.json['total']);
+  const offset = Number(countAnswer.json['total']);
   const page = { limit: 20, offset, exclude_fields: ['_id', '_commit'] };
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, page);
-  expect(reportOf(dry).sample).toEqual(answer.json['results']);
-  const [one, other] = [dry, real].map((answer) => metadata(answer));
+  expect(reportOf(dryRun).sample).toEqual(answer.json['results']);
+  const [one, other] = [dryRun, real].map((answer) => metadataOf(answer));
   expect(one!['validation']).toEqual(other!['validation']);
   expect(one!['receipt']).toEqual({ ...(other!['receipt'] as object), is_committed: false });
-  expect(reportOf(dry).records).toBe(Number(answer.json['total']) - offset);
+  expect(reportOf(dryRun).records).toBe(Number(answer.json['total']) - offset);
 
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
-  const told = new Map(reportOf(dry).fields.map((field) => [field['name'], field]));
+  const reportedFields = new Map(reportOf(dryRun).fields.map((field) => [field['name'], field]));
   const stored = fields.filter(({ name }) => name !== '_commit');
-  expect([...told.keys()].toSorted()).toEqual(stored.map(({ name }) => name).toSorted());
+  expect([...reportedFields.keys()].toSorted()).toEqual(stored.map(({ name }) => name).toSorted());
   for (const { name, data_type, is_list, entity_type, title } of stored) {
-    const wanted = { name, data_type, is_list: is_list ?? false, entity_type, title };
-    expect(told.get(name)).toMatchObject(wanted);
+    const expectedField = { name, data_type, is_list: is_list ?? false, entity_type, title };
+    expect(reportedFields.get(name)).toMatchObject(expectedField);
   }
-  return dry;
+  return dryRun;
 }
 
 describe('a dry run', () => {
@@ -72,9 +72,13 @@ describe('a dry run', () => {
     const datasetId = await newDataset();
     const records = [{ gene: 'TP53', n: 1, tags: ['a'], inner: { x: 1.5 }, on: '2020-01-02' }];
     const body = { dataset_id: datasetId, data_records: records, dry_run: true };
-    const made = await ann.post('/v2/dataset_imports', body);
-    expect(keysOf(made.json)).toEqual(importKeys);
-    expect(made.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
+    const createdImport = await ann.post('/v2/dataset_imports', body);
+    expect(keysOf(createdImport.json)).toEqual(importKeys);
+    expect(createdImport.json).toMatchObject({
+      status: 'completed',
+      dry_run: true,
+      dataset_commits: [],
+    });
     await dryThenReal(datasetId, { data_records: records });
   });
 
@@ -88,28 +92,30 @@ describe('a dry run', () => {
       });
     const text = Array.from({ length: 50_000 }, (_, i) => `${line(i)}\n`).join('');
     const objectId = await newFile('many.json', text.replaceAll(/"big":"(\d+)"/g, '"big":$1'));
-    const dry = await dryThenReal(await newDataset(), { object_id: objectId });
-    const { sample, fields, records } = reportOf(dry);
+    const dryRun = await dryThenReal(await newDataset(), { object_id: objectId });
+    const { sample, fields, records } = reportOf(dryRun);
     expect([records, sample.length]).toEqual([50_000, 20]);
     expect(sample[3]).toMatchObject({ i: 3, mixed: '3' });
-    expect(dry.text).toContain('"big":9007199254740993');
+    expect(dryRun.text).toContain('"big":9007199254740993');
     expect(fields.find(({ name }) => name === 'mixed')).toMatchObject({ data_type: 'string' });
   });
 
   test('of a manifest with several files takes the first records of all', async () => {
     const datasetId = await newDataset();
-    await run({ dataset_id: datasetId, records: [{ a: 1, old: 'x' }] });
+    await runImport({ dataset_id: datasetId, records: [{ a: 1, old: 'x' }] });
     const files = [
       await newFile('one.json', '{"a":2,"b":[1]}\n'),
       await newFile('two.csv', 'a,b,c\n3,,z\n'),
       await newFile('three.vcf.gz', gzipSync(vcfOf(30))),
     ];
     const entries = files.map((id) => ({ object_id: id }));
-    const dry = await dryThenReal(datasetId, { manifest: { files: entries } });
-    const { sample, fields, genome_build } = reportOf(dry);
+    const dryRun = await dryThenReal(datasetId, { manifest: { files: entries } });
+    const { sample, fields, genome_build } = reportOf(dryRun);
     expect([sample.length, genome_build]).toEqual([20, 'GRCh38']);
-    const told = fields.filter(({ name }) => ['a', 'old', 'c'].includes(String(name)));
-    expect(told.map(({ name, is_new, has_values }) => [name, is_new, has_values])).toEqual([
+    const reportedFields = fields.filter(({ name }) => ['a', 'old', 'c'].includes(String(name)));
+    expect(
+      reportedFields.map(({ name, is_new, has_values }) => [name, is_new, has_values]),
+    ).toEqual([
       ['a', false, true],
       ['old', false, false],
       ['c', true, true],
@@ -118,13 +124,13 @@ describe('a dry run', () => {
 
   test('fails like the import would, with codes, positions and the rejected records', async () => {
     const datasetId = await newDataset();
-    await run({ dataset_id: datasetId, records: [{ n: 1 }] });
+    await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
     const before = await stateOf(datasetId);
     const body = { dataset_id: datasetId, records: [{ n: 2 }, { n: 'x' }] };
-    const [dry, real] = [await run({ ...body, dry_run: true }), await run(body)];
+    const [dry, real] = [await runImport({ ...body, dry_run: true }), await runImport(body)];
     expect(dry.json).toMatchObject({ status: 'failed', dry_run: true });
     expect(dry.json['error_message']).toBe(real.json['error_message']);
-    expect(metadata(dry)['validation']).toEqual(metadata(real)['validation']);
+    expect(metadataOf(dry)['validation']).toEqual(metadataOf(real)['validation']);
     expect((await ann.get(`/v2/dataset_imports/${idOf(dry)}/rejected`)).status).toBe(302);
     expect(await stateOf(datasetId)).toEqual(before);
   });
@@ -135,8 +141,8 @@ describe('a dry run', () => {
       i,
       words: Array(Math.floor(size / 1_000)).fill('w'.repeat(997)),
     }));
-    const dry = await run({ dataset_id: await newDataset(), records, dry_run: true });
-    const { sample, sample_left_out: left, sample_budget } = reportOf(dry);
+    const dryRun = await runImport({ dataset_id: await newDataset(), records, dry_run: true });
+    const { sample, sample_left_out: left, sample_budget } = reportOf(dryRun);
     expect(sample).toEqual(records.slice(0, sample.length));
     expect([sample.length, left]).toEqual([4, 2]);
     expect(sample_budget).toMatch('The sample holds the first 256 KiB of JSON.');
@@ -144,8 +150,8 @@ describe('a dry run', () => {
 
   test('of nothing shows nothing', async () => {
     const objectId = await newFile('empty.json', '');
-    const dry = await dryThenReal(await newDataset(), { object_id: objectId });
-    expect(reportOf(dry)).toMatchObject({ fields: [], records: 0, sample: [] });
+    const dryRun = await dryThenReal(await newDataset(), { object_id: objectId });
+    expect(reportOf(dryRun)).toMatchObject({ fields: [], records: 0, sample: [] });
   });
 
   test('must be asked for with a boolean', async () => {

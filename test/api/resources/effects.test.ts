@@ -18,19 +18,21 @@ afterAll(() => server.close());
 describe('changes of a dataset', () => {
   test('rename and move it', async () => {
     const { vaultId, folderId } = fixture;
-    const made = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'before' });
-    const path = `/v2/datasets/${idOf(made)}`;
-    const renamed = await ann.patch(path, { name: 'after' });
-    expect(renamed.json).toMatchObject({ name: 'after', vault_object_path: '/after' });
-    const moved = await ann.put(path, { vault_parent_object_id: String(folderId) });
-    expect(moved.json).toMatchObject({
+    const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'before' });
+    const path = `/v2/datasets/${idOf(createdDataset)}`;
+    const renameAnswer = await ann.patch(path, { name: 'after' });
+    expect(renameAnswer.json).toMatchObject({ name: 'after', vault_object_path: '/after' });
+    const moveAnswer = await ann.put(path, { vault_parent_object_id: String(folderId) });
+    expect(moveAnswer.json).toMatchObject({
       vault_parent_object_id: folderId,
       vault_object_path: '/runs/after',
     });
-    const back = await ann.patch(path, { vault_parent_object_id: null, name: null });
-    expect(back.json).toMatchObject({ name: 'after', vault_object_path: '/after' });
+    const moveBackAnswer = await ann.patch(path, { vault_parent_object_id: null, name: null });
+    expect(moveBackAnswer.json).toMatchObject({ name: 'after', vault_object_path: '/after' });
     expect((await ann.patch(path, { name: 'a/b' })).json).toHaveProperty('name');
-    expect((await ann.patch(path, { vault_parent_object_id: idOf(made) })).status).toBe(400);
+    expect((await ann.patch(path, { vault_parent_object_id: idOf(createdDataset) })).status).toBe(
+      400,
+    );
   });
 
   test.each([
@@ -46,10 +48,10 @@ describe('changes of a dataset', () => {
   test.each(['datasets', 'objects'])('repeat all that /v2/%s shows', async (kind) => {
     const path = `/v2/${kind}/${fixture.datasetId}`;
     const { json } = await ann.get(path);
-    const again = await ann.put(path, { ...json, capacity: 'small' });
-    expect([again.status, again.text]).toEqual([200, again.text]);
+    const repeatAnswer = await ann.put(path, { ...json, capacity: 'small' });
+    expect([repeatAnswer.status, repeatAnswer.text]).toEqual([200, repeatAnswer.text]);
     const { updated_at: _, last_accessed: __, last_modified: ___, ...same } = json;
-    expect(again.json).toMatchObject(same);
+    expect(repeatAnswer.json).toMatchObject(same);
     expect((await ann.put(path, { vault_id: String(fixture.vaultId), capacity: null })).status).toBe(200); // prettier-ignore
   });
 });
@@ -58,10 +60,10 @@ test('a file has no storage class and no capacity, and keeps its type and its va
   const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'f' };
   for (const key of ['storage_class', 'capacity']) {
     const value = key === 'capacity' ? 'small' : 'Standard';
-    const made = await ann.post('/v2/objects', { ...file, [key]: value });
-    expect([made.status, Object.keys(made.json)]).toEqual([400, [key]]);
-    const changed = await ann.patch(`/v2/objects/${fixture.fileId}`, { [key]: value });
-    expect([changed.status, Object.keys(changed.json)]).toEqual([400, [key]]);
+    const createdObject = await ann.post('/v2/objects', { ...file, [key]: value });
+    expect([createdObject.status, Object.keys(createdObject.json)]).toEqual([400, [key]]);
+    const changedAnswer = await ann.patch(`/v2/objects/${fixture.fileId}`, { [key]: value });
+    expect([changedAnswer.status, Object.keys(changedAnswer.json)]).toEqual([400, [key]]);
     expect((await ann.post('/v2/objects', { ...file, [key]: null })).status).toBe(201);
   }
   const path = `/v2/objects/${fixture.fileId}`;
@@ -74,8 +76,8 @@ test('a file has no storage class and no capacity, and keeps its type and its va
 describe('requests of clients', () => {
   test('what clients always send asks for nothing', async () => {
     const dataset_id = fixture.datasetId;
-    const exported = await ann.post('/v2/dataset_exports', { dataset_id, format: 'csv', send_email_on_completion: false, target_fields: null, annotator_params: {} }); // prettier-ignore
-    expect(exported.status).toBe(201);
+    const exportAnswer = await ann.post('/v2/dataset_exports', { dataset_id, format: 'csv', send_email_on_completion: false, target_fields: null, annotator_params: {} }); // prettier-ignore
+    expect(exportAnswer.status).toBe(201);
     const field = await ann.post('/v2/dataset_fields', { dataset_id, name: 'plain', expression: null, url_template: null }); // prettier-ignore
     expect(field.status).toBe(201);
     expect((await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: '' })).status).toBe(200); // prettier-ignore
@@ -85,25 +87,28 @@ describe('requests of clients', () => {
 
 test('an address of values needs the place of the value', async () => {
   const path = `/v2/dataset_fields/${fixture.fieldId}`;
-  const without = await ann.patch(path, { url_template: 'https://example.org/' });
-  expect([without.status, without.text]).toEqual([400, expect.stringContaining('{value}')]);
-  const kept = await ann.patch(path, { url_template: 'https://example.org/{value}' });
-  expect(kept.json['url_template']).toBe('https://example.org/{value}');
+  const refusedAnswer = await ann.patch(path, { url_template: 'https://example.org/' });
+  expect([refusedAnswer.status, refusedAnswer.text]).toEqual([
+    400,
+    expect.stringContaining('{value}'),
+  ]);
+  const keptAnswer = await ann.patch(path, { url_template: 'https://example.org/{value}' });
+  expect(keptAnswer.json['url_template']).toBe('https://example.org/{value}');
 });
 
 describe('every key that creates a resource changes it, or is refused by its name', () => {
-  const changed = Object.values(operations).flatMap(({ method, paths: [path] }) => (method === 'PATCH' ? [path.split('/')[2]!] : []));
-  const created = changed.flatMap((name) => {
+  const patchedResources = Object.values(operations).flatMap(({ method, paths: [path] }) => (method === 'PATCH' ? [path.split('/')[2]!] : []));
+  const withCreate = patchedResources.flatMap((name) => {
     const create = Object.values(operations).find((one) => one.method === 'POST' && one.paths[0] === `/v2/${name}`);
     return create === undefined ? [] : [[name, (create.body as NamedSchema).schema['properties'] as object] as const];
   });
 
-  test.each(created)('%s', async (name, properties) => {
+  test.each(withCreate)('%s', async (name, properties) => {
     const { vaultId, datasetId, fileId, exportId } = fixture;
     const setId = idOf(await ann.post('/v2/beacon_sets', { title: `of ${name}` }));
     const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'b' };
     const records = [{ gene: 'x' }];
-    const made: Readonly<Record<string, () => Promise<number> | number>> = {
+    const newIds: Readonly<Record<string, () => Promise<number> | number>> = {
       vaults: () => vaultId,
       objects: () => fileId,
       datasets: () => datasetId,
@@ -119,9 +124,9 @@ describe('every key that creates a resource changes it, or is refused by its nam
       beacon_sets: () => setId,
       beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),
     };
-    const make = made[name];
-    if (make === undefined) throw new Error(`add ${name} to \`made\` in this test`);
-    const path = `/v2/${name}/${await make()}`;
+    const newId = newIds[name];
+    if (newId === undefined) throw new Error(`add ${name} to \`newIds\` in this test`);
+    const path = `/v2/${name}/${await newId()}`;
     for (const key of Object.keys(properties)) {
       const before = (await ann.get(path)).json;
       const value = otherThan(before[key]);
@@ -129,13 +134,13 @@ describe('every key that creates a resource changes it, or is refused by its nam
       if (answer.status === 400) {
         expect([key, Object.keys(answer.json)]).toEqual([key, [key]]);
         expect((await ann.get(path)).json[key]).toEqual(before[key]);
-        const same = await ann.patch(path, { [key]: before[key] ?? null });
-        expect([key, same.status, same.text]).toEqual([key, 200, same.text]);
+        const sameAnswer = await ann.patch(path, { [key]: before[key] ?? null });
+        expect([key, sameAnswer.status, sameAnswer.text]).toEqual([key, 200, sameAnswer.text]);
       } else {
         // A dataset shows the type of its content as an object.
-        const shown = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
+        const shownAnswer = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
         const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-        expect([key, answer.status, shown]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);
+        expect([key, answer.status, shownAnswer]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);
       }
     }
   });
@@ -153,9 +158,9 @@ function otherThan(value: unknown): unknown {
 
 test('metadata of an import are changed by its user, and those of the server stay', async () => {
   const body = { dataset_id: fixture.datasetId, records: [{ gene: 'x' }] };
-  const made = await ann.post('/v2/dataset_imports', { ...body, metadata: { study: 'A', n: 1 } });
-  const path = `/v2/dataset_imports/${idOf(made)}`;
-  const { progress, validation, receipt } = made.json['metadata'] as Record<string, unknown>;
+  const createdImport = await ann.post('/v2/dataset_imports', { ...body, metadata: { study: 'A', n: 1 } });
+  const path = `/v2/dataset_imports/${idOf(createdImport)}`;
+  const { progress, validation, receipt } = createdImport.json['metadata'] as Record<string, unknown>;
   const server = { progress, validation, receipt };
   for (const [method, metadata, own] of [
     ['PATCH', { study: 'B' }, { study: 'B' }],
@@ -165,11 +170,11 @@ test('metadata of an import are changed by its user, and those of the server sta
     ['PATCH', null, { study: 'C' }],
     ['PATCH', [], {}],
   ] as const) {
-    const changed = await ann.call(method, path, { metadata });
-    expect([changed.status, changed.json['metadata']]).toEqual([200, { ...server, ...own }]);
+    const changedAnswer = await ann.call(method, path, { metadata });
+    expect([changedAnswer.status, changedAnswer.json['metadata']]).toEqual([200, { ...server, ...own }]);
     expect((await ann.get(path)).json['metadata']).toEqual({ ...server, ...own });
-    const ignored = metadata !== null && 'progress' in metadata;
-    expect(changed.headers.get('ignored-keys')).toBe(ignored ? 'metadata.progress, metadata.validation, metadata.receipt' : null);
+    const isIgnored = metadata !== null && 'progress' in metadata;
+    expect(changedAnswer.headers.get('ignored-keys')).toBe(isIgnored ? 'metadata.progress, metadata.validation, metadata.receipt' : null);
   }
   expect((await ann.patch(path, { metadata: 'x' })).json).toHaveProperty('metadata');
 }); // prettier-ignore
@@ -194,8 +199,11 @@ test('metadata that change while an import runs and what the server reports are 
 
 test('metadata given with an import stay beside those of the server', async () => {
   const body = { dataset_id: fixture.datasetId, records: [{ gene: 'x' }] };
-  const made = await ann.post('/v2/dataset_imports', { ...body, metadata: { study: 'A', n: 1 } });
-  expect(made.json).toMatchObject({
+  const createdImport = await ann.post('/v2/dataset_imports', {
+    ...body,
+    metadata: { study: 'A', n: 1 },
+  });
+  expect(createdImport.json).toMatchObject({
     status: 'completed',
     metadata: {
       study: 'A',
@@ -207,16 +215,16 @@ test('metadata given with an import stay beside those of the server', async () =
   const wrong = { ...body, records: [{ n: 'text' }], metadata: { study: 'B' } };
   const failed = await ann.post('/v2/dataset_imports', wrong);
   expect(failed.json).toMatchObject({ status: 'failed', metadata: { study: 'B' } });
-  const taken = await ann.post('/v2/dataset_imports', { ...body, metadata: { progress: 1 } });
-  expect([taken.status, Object.keys(taken.json)]).toEqual([400, ['metadata']]);
+  const takenAnswer = await ann.post('/v2/dataset_imports', { ...body, metadata: { progress: 1 } });
+  expect([takenAnswer.status, Object.keys(takenAnswer.json)]).toEqual([400, ['metadata']]);
 });
 
 describe('the documents of an uploaded file are counted', () => {
   async function upload(filename: string, text: string): Promise<number> {
     const file = { vault_id: fixture.vaultId, object_type: 'file', filename };
-    const made = await ann.post('/v2/objects', file);
-    await send('', 'PUT', String(made.json['upload_url']), text);
-    return idOf(made);
+    const createdObject = await ann.post('/v2/objects', file);
+    await send('', 'PUT', String(createdObject.json['upload_url']), text);
+    return idOf(createdObject);
   }
   const count = async (id: number): Promise<unknown> =>
     (await ann.get(`/v2/objects/${id}`)).json['documents_count'];
@@ -233,15 +241,15 @@ describe('the documents of an uploaded file are counted', () => {
   test('by an import, each file of a manifest', async () => {
     const [one, two] = [await upload('1.csv', 'gene\na\n'), await upload('2.csv', 'gene\nb\nc\n')];
     const files = [{ object_id: one }, { object_id: two }];
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, manifest: { files } }); // prettier-ignore
-    await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, manifest: { files } }); // prettier-ignore
+    await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect([await count(one), await count(two)]).toEqual([1, 2]);
   });
 
   test('by a dry run', async () => {
     const id = await upload('4.csv', 'gene\na\nb\nc\nd\n');
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, object_id: id, dry_run: true }); // prettier-ignore
-    await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, object_id: id, dry_run: true }); // prettier-ignore
+    await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect(await count(id)).toBe(4);
   });
 });
@@ -257,8 +265,8 @@ test('objects inherit the metadata of their vault and folders, the nearest first
   expect(file.json).toMatchObject({ metadata: { own: 1 }, inherited_metadata: { study: 'A', owner: 'ann', run: 2 } }); // prettier-ignore
   await ann.patch(`/v2/objects/${idOf(a)}`, { metadata: { study: 'C' } });
   const list = listOf(await ann.get(`/v2/objects?vault_id=${idOf(vault)}`));
-  const shown = list.map((view) => [view['filename'], view['inherited_metadata']]);
-  expect(shown).toEqual([
+  const shownMetadata = list.map((view) => [view['filename'], view['inherited_metadata']]);
+  expect(shownMetadata).toEqual([
     ['a', { study: 'V', owner: 'ann' }],
     ['b', { study: 'C', owner: 'ann' }],
     ['f', { study: 'C', owner: 'ann', run: 2 }],
@@ -266,13 +274,13 @@ test('objects inherit the metadata of their vault and folders, the nearest first
 });
 
 test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found', async (kind) => {
-  const made = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: `papers ${kind}` });
-  const dataset_id = idOf(made);
+  const createdDataset = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: `papers ${kind}` });
+  const dataset_id = idOf(createdDataset);
   const ids = [31345061, 28166811, 25741868, 29300386];
   const records = ids.map((id, n) => ({ pmid: kind === 'texts' ? String(id) : id, pmid_count: n, citations: [1, 2] }));
   const entity_params = { entity_types: ['literature'] };
-  const imported = await ann.post('/v2/dataset_imports', { dataset_id, records, entity_params });
-  expect(imported.json['status']).toBe('completed');
+  const importAnswer = await ann.post('/v2/dataset_imports', { dataset_id, records, entity_params });
+  expect(importAnswer.json['status']).toBe('completed');
   const fields = listOf(await ann.get(`/v2/datasets/${dataset_id}/fields`));
   const types = new Map(fields.map((field) => [field['name'], field['entity_type']]));
   expect([types.get('pmid'), types.get('citations')]).toEqual(['literature', null]);

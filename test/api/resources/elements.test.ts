@@ -9,7 +9,7 @@ const path = 'test/fixtures/vcf/hail_100_samples.vcf.gz';
 const lines = gunzipSync(readFileSync(path)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
 const sample = lines.find((line) => line.startsWith('#CHROM'))!.split('\t')[9 + 49]!;
 /** Lines in which the sample has the genotype 1/1 and a depth of 40 or more, as bcftools finds them. */
-const wanted = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8')
+const expectedStarts = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8')
   .split('\n')
   .find((line) => line.startsWith('GT[49]="1/1" & FMT/DP[49]>=40\t'))!
   .split('\t')[1]!
@@ -28,11 +28,11 @@ beforeAll(async () => {
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   const file = { vault_id: vaultId, object_type: 'file', filename: 'calls.vcf.gz' };
   const object = await ann.post('/v2/objects', file);
-  const put = { method: 'PUT', body: new Uint8Array(readFileSync(path)) };
-  expect((await fetch(String(object.json['upload_url']), put)).status).toBe(200);
+  const putRequest = { method: 'PUT', body: new Uint8Array(readFileSync(path)) };
+  expect((await fetch(String(object.json['upload_url']), putRequest)).status).toBe(200);
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'calls' }));
-  const imported = { dataset_id: datasetId, object_id: idOf(object) };
-  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', imported))}`); // prettier-ignore
+  const importBody = { dataset_id: datasetId, object_id: idOf(object) };
+  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', importBody))}`); // prettier-ignore
   expect(done.json).toMatchObject({ status: 'completed' });
 });
 afterAll(() => server.close());
@@ -42,30 +42,33 @@ const ask = async (body: object): Promise<Record<string, unknown>> => {
   expect([status, text]).toEqual([200, expect.any(String)]);
   return json;
 };
-const starts = (json: Record<string, unknown>): number[] =>
+const startsOf = (json: Record<string, unknown>): number[] =>
   (json['results'] as { genomic_coordinates: { start: number } }[]).map((one) => one.genomic_coordinates.start); // prettier-ignore
 
 test.each([{ filters }, { query }])('pages, cursors and batches of %j', async (body) => {
-  expect(starts(await ask({ ...body, limit: 1000 }))).toEqual(wanted);
+  expect(startsOf(await ask({ ...body, limit: 1000 }))).toEqual(expectedStarts);
   const paged: number[] = [];
   for (let cursor: unknown = true; cursor !== null;) {
     const page = await ask({ ...body, limit: 4, cursor });
-    expect(page['total']).toBe(wanted.length);
-    paged.push(...starts(page));
+    expect(page['total']).toBe(expectedStarts.length);
+    paged.push(...startsOf(page));
     cursor = page['cursor'];
   }
-  expect(paged).toEqual(wanted);
+  expect(paged).toEqual(expectedStarts);
   const queries = [
     { dataset: datasetId, ...body, limit: 0 },
     { dataset: datasetId, filters: { not: filters }, limit: 0 },
   ];
   const { json } = await ann.post('/v2/batch_query', { queries });
   const records = lines.filter((line) => !line.startsWith('#')).length;
-  expect(json).toMatchObject([{ total: wanted.length }, { total: records - wanted.length }]);
+  expect(json).toMatchObject([
+    { total: expectedStarts.length },
+    { total: records - expectedStarts.length },
+  ]);
 });
 
 test.each([{ filters }, { query }])('facets and exports of %j', async (body) => {
-  const at = new Set(wanted);
+  const at = new Set(expectedStarts);
   const found = lines.map((line) => line.split('\t')).filter(([, start]) => at.has(Number(start)));
   const references = new Map<string, number>();
   for (const [, , , reference = ''] of found)
@@ -73,34 +76,43 @@ test.each([{ filters }, { query }])('facets and exports of %j', async (body) => 
   const { facets } = await ask({ ...body, facets: { reference_allele: { limit: 0 } }, limit: 0 });
   expect(new Map((facets as Record<string, [string, number][]>)['reference_allele'])).toEqual(references); // prettier-ignore
   const params = { ...body, fields: ['genomic_coordinates.start'] };
-  const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params }); // prettier-ignore
-  await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
-  const { json } = await ann.get(`/v2/dataset_exports/${idOf(made)}/download?redirect=`);
+  const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params }); // prettier-ignore
+  await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+  const { json } = await ann.get(`/v2/dataset_exports/${idOf(createdExport)}/download?redirect=`);
   const bytes = Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
   const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
-  expect(text.trim().split(/\r?\n/).slice(1).map(Number)).toEqual(wanted);
+  expect(text.trim().split(/\r?\n/).slice(1).map(Number)).toEqual(expectedStarts);
 });
 
 test('saved queries keep it and are checked, beacons are restricted by it', async () => {
   for (const params of [{ filters }, { query }]) {
-    const saved = await ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params });
-    const { json } = await ann.get(`/v2/saved_queries/${idOf(saved)}`);
+    const createdSavedQuery = await ann.post('/v2/saved_queries', {
+      name: 'q',
+      dataset: datasetId,
+      params,
+    });
+    const { json } = await ann.get(`/v2/saved_queries/${idOf(createdSavedQuery)}`);
     expect(json['params']).toEqual(params);
-    expect(starts(await ask({ ...(json['params'] as object), limit: 1000 }))).toEqual(wanted);
+    expect(startsOf(await ask({ ...(json['params'] as object), limit: 1000 }))).toEqual(
+      expectedStarts,
+    );
   }
-  const bad = { filters: [{ any: { path: 'sample', filters: [['gt', '1/1']] } }] };
-  const refused = await ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params: bad }); // prettier-ignore
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('Did you mean')]);
+  const badParams = { filters: [{ any: { path: 'sample', filters: [['gt', '1/1']] } }] };
+  const refusedAnswer = await ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params: badParams }); // prettier-ignore
+  expect([refusedAnswer.status, refusedAnswer.text]).toEqual([
+    400,
+    expect.stringContaining('Did you mean'),
+  ]);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Carriers' }));
-  const [first] = wanted as [number];
-  const other = lines.map((line) => Number(line.split('\t')[1])).find((start) => start > 0 && !wanted.includes(start))!; // prettier-ignore
+  const [first] = expectedStarts as [number];
+  const otherStart = lines.map((line) => Number(line.split('\t')[1])).find((start) => start > 0 && !expectedStarts.includes(start))!; // prettier-ignore
   for (const params of [filters, { filters }, { query }]) {
     const beacon = { beacon_set_id: setId, title: 'one', vault_object_id: datasetId, params };
     const id = idOf(await ann.post('/v2/beacons', beacon));
     const total = async (place: string): Promise<unknown> =>
       (await ann.post(`/v2/beacons/${id}/query`, { query: place })).json['total'];
     expect(await total(`20:${first}`)).toBe(1);
-    expect(await total(`20:${other}`)).toBe(0);
-    expect(await total(`20:1-${Math.max(...wanted)}`)).toBe(wanted.length);
+    expect(await total(`20:${otherStart}`)).toBe(0);
+    expect(await total(`20:1-${Math.max(...expectedStarts)}`)).toBe(expectedStarts.length);
   }
 });

@@ -5,18 +5,18 @@ import { idOf, listOf, waitFor } from '../server.js';
 
 const { ann, vaultId, newDataset } = await startLab();
 
-async function imported(body: object): Promise<Record<string, unknown>> {
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+async function importRecords(body: object): Promise<Record<string, unknown>> {
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }
 
-const detections = (json: Record<string, unknown>): unknown =>
+const detectionsOf = (json: Record<string, unknown>): unknown =>
   (json['metadata'] as { validation: { detections: unknown } }).validation.detections;
 
-async function entities(datasetId: number): Promise<Record<string, unknown>> {
+async function entitiesOf(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   const found = fields.filter((field) => field['entity_type'] !== null);
   return Object.fromEntries(found.map((field) => [field['name'], field['entity_type']]));
@@ -38,11 +38,11 @@ describe('a ClinVar file', () => {
     const bytes = readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz');
     const file = { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz', size: bytes.length };
     const object = await ann.post('/v2/objects', file);
-    const put = { method: 'PUT', body: bytes };
-    expect((await fetch(object.json['upload_url'] as string, put)).status).toBe(200);
+    const putRequest = { method: 'PUT', body: bytes };
+    expect((await fetch(object.json['upload_url'] as string, putRequest)).status).toBe(200);
     const datasetId = await newDataset();
-    const json = await imported({ dataset_id: datasetId, object_id: idOf(object) });
-    expect(await entities(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
+    const json = await importRecords({ dataset_id: datasetId, object_id: idOf(object) });
+    expect(await entitiesOf(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
     const { receipt } = json['metadata'] as { receipt: { sources: { meanings: unknown }[] } };
     expect(receipt.sources[0]!.meanings).toEqual(
       expect.arrayContaining([
@@ -75,7 +75,7 @@ describe('a file of T2T-CHM13', () => {
       const object = await ann.post('/v2/objects', file);
       await fetch(String(object.json['upload_url']), { method: 'PUT', body: lines(meta) });
       const datasetId = await newDataset();
-      const json = await imported({ dataset_id: datasetId, object_id: idOf(object), ...more });
+      const json = await importRecords({ dataset_id: datasetId, object_id: idOf(object), ...more });
       const { receipt } = json['metadata'] as { receipt: { sources: object[] } };
       expect(receipt.sources).toMatchObject([{ genome_build: 'T2T-CHM13' }]);
       const dataset = await ann.get(`/v2/datasets/${datasetId}`);
@@ -103,21 +103,21 @@ describe('a file of T2T-CHM13', () => {
   test('records of a request have its variants detected', async () => {
     const datasetId = await newDataset();
     const data_records = [{ variant: 'T2T-CHM13-7-55-55-T', place: 'T2T-CHM13-7-55-60' }];
-    await imported({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
-    expect(await entities(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
+    await importRecords({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
+    expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
   });
 }); // prettier-ignore
 
 describe('an import', () => {
   test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
     const datasetId = await newDataset();
-    const json = await imported({ dataset_id: datasetId, data_records: records });
-    expect(await entities(datasetId)).toEqual({
+    const json = await importRecords({ dataset_id: datasetId, data_records: records });
+    expect(await entitiesOf(datasetId)).toEqual({
       gene: 'gene',
       variant: 'variant',
       'info.symbols': 'gene',
     });
-    expect(detections(json)).toEqual([
+    expect(detectionsOf(json)).toEqual([
       { field: 'gene', entity_type: 'gene', sampled: 2, matched: 2 },
       { field: 'variant', entity_type: 'variant', sampled: 2, matched: 2 },
       { field: 'info.symbols', entity_type: 'gene', sampled: 2, matched: 2 },
@@ -129,8 +129,8 @@ describe('an import', () => {
   test('detects other types if requested, and then only those', async () => {
     const datasetId = await newDataset();
     const entity_params = { entity_types: ['literature', 'sample'] };
-    await imported({ dataset_id: datasetId, data_records: records, entity_params });
-    expect(await entities(datasetId)).toEqual({
+    await importRecords({ dataset_id: datasetId, data_records: records, entity_params });
+    expect(await entitiesOf(datasetId)).toEqual({
       'info.pmid': 'literature',
       'patient.sample_id': 'sample',
     });
@@ -146,9 +146,13 @@ describe('an import', () => {
     ],
   ])('sets nothing with %s', async (_, entity_params, told) => {
     const datasetId = await newDataset();
-    const json = await imported({ dataset_id: datasetId, data_records: records, entity_params });
-    expect(await entities(datasetId)).toEqual({});
-    expect(detections(json)).toEqual(told);
+    const json = await importRecords({
+      dataset_id: datasetId,
+      data_records: records,
+      entity_params,
+    });
+    expect(await entitiesOf(datasetId)).toEqual({});
+    expect(detectionsOf(json)).toEqual(told);
   });
 
   test('keeps what the dataset, the request and earlier data say', async () => {
@@ -160,12 +164,20 @@ describe('an import', () => {
       variant,
       state,
     }));
-    const json = await imported({ dataset_id: datasetId, data_records: [first], target_fields });
-    expect(await entities(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
-    expect(detections(json)).toBeNull();
-    const more = others.map((record) => ({ ...record, state: 'GRCH38-7-1-1-T', gene2: 'TP53' }));
-    await imported({ dataset_id: datasetId, data_records: more });
-    expect(await entities(datasetId)).toEqual({
+    const json = await importRecords({
+      dataset_id: datasetId,
+      data_records: [first],
+      target_fields,
+    });
+    expect(await entitiesOf(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
+    expect(detectionsOf(json)).toBeNull();
+    const moreRecords = others.map((record) => ({
+      ...record,
+      state: 'GRCH38-7-1-1-T',
+      gene2: 'TP53',
+    }));
+    await importRecords({ dataset_id: datasetId, data_records: moreRecords });
+    expect(await entitiesOf(datasetId)).toEqual({
       gene: 'sample',
       variant: 'dataset',
       gene2: 'gene',
@@ -193,14 +205,14 @@ describe('an import', () => {
 
   test('finds the annotated genes of a VCF file', async () => {
     const datasetId = await newDataset();
-    const made = await ann.post('/v2/objects', {
+    const createdObject = await ann.post('/v2/objects', {
       vault_id: vaultId,
       object_type: 'file',
       filename: 'vep.vcf.gz',
     });
     const body = new Uint8Array(readFileSync('test/fixtures/vcf/vep_csq_split.vcf.gz'));
-    await fetch(String(made.json['upload_url']), { method: 'PUT', body });
-    await imported({ dataset_id: datasetId, object_id: idOf(made) });
-    expect(await entities(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
+    await fetch(String(createdObject.json['upload_url']), { method: 'PUT', body });
+    await importRecords({ dataset_id: datasetId, object_id: idOf(createdObject) });
+    expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
   });
 });

@@ -24,12 +24,14 @@ const nodes = [
 ];
 
 test('a query, by either address, says what each condition leaves and which segments it touches', async () => {
-  const plain = await ask({ filters, limit: 1 });
-  expect(plain.json).not.toHaveProperty('explain');
+  const plainAnswer = await ask({ filters, limit: 1 });
+  expect(plainAnswer.json).not.toHaveProperty('explain');
   for (const path of [`/v2/datasets/${id}/data`, `/v2/datasets/${id}/query`]) {
     const { status, json } = await ann.post(path, { filters, limit: 1, explain: true });
     expect([path, status]).toEqual([path, 200]);
-    expect({ ...json, took: plain.json['took'], explain: undefined }).toEqual(plain.json);
+    expect({ ...json, took: plainAnswer.json['took'], explain: undefined }).toEqual(
+      plainAnswer.json,
+    );
     expect(json['explain']).toEqual({
       records: 20,
       nodes,
@@ -101,18 +103,24 @@ test('every page of a cursor may be explained, or none', async () => {
 
 test('a saved query may ask for it', async () => {
   const params = { filters, explain: true };
-  const made = await ann.post('/v2/saved_queries', { name: 'why', params, dataset: id });
-  expect(made.status).toBe(201);
-  expect((await ask(made.json['params'] as object)).json).toMatchObject({ explain: { nodes } });
-  const bad = await ann.post('/v2/saved_queries', { name: 'x', params: { explain: 'y' }, dataset: id }); // prettier-ignore
-  expect(bad.json).toEqual({ params: [{ explain: ['Expected true or false, not "y"'] }] });
+  const createdSavedQuery = await ann.post('/v2/saved_queries', {
+    name: 'why',
+    params,
+    dataset: id,
+  });
+  expect(createdSavedQuery.status).toBe(201);
+  expect((await ask(createdSavedQuery.json['params'] as object)).json).toMatchObject({
+    explain: { nodes },
+  });
+  const badAnswer = await ann.post('/v2/saved_queries', { name: 'x', params: { explain: 'y' }, dataset: id }); // prettier-ignore
+  expect(badAnswer.json).toEqual({ params: [{ explain: ['Expected true or false, not "y"'] }] });
 });
 
 test('the query of a file is explained', async () => {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.csv' }); // prettier-ignore
-  await send('', 'PUT', String(made.json['upload_url']), 'gene,n\nTTN,1\nCFTR,2\nTTN,3\n');
+  const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.csv' }); // prettier-ignore
+  await send('', 'PUT', String(createdObject.json['upload_url']), 'gene,n\nTTN,1\nCFTR,2\nTTN,3\n');
   const body = { filters: [['n__gte', 2], ['gene', 'ttn']], explain: true }; // prettier-ignore
-  const { json } = await ann.post(`/v2/objects/${idOf(made)}/data`, body);
+  const { json } = await ann.post(`/v2/objects/${idOf(createdObject)}/data`, body);
   expect(json).toMatchObject({
     total: 1,
     explain: {
@@ -124,7 +132,7 @@ test('the query of a file is explained', async () => {
     },
   });
   const why = async (pair: readonly unknown[]): Promise<unknown> => {
-    const answer = await ann.post(`/v2/objects/${idOf(made)}/data`, { filters: [pair], explain: true }); // prettier-ignore
+    const answer = await ann.post(`/v2/objects/${idOf(createdObject)}/data`, { filters: [pair], explain: true }); // prettier-ignore
     return (answer.json['explain'] as Record<string, unknown>)['causes'];
   };
   expect(await why(['n__gt', 99])).toMatchObject([{ cause: 'out_of_range', values: [1, 3] }]);
@@ -164,8 +172,8 @@ describe('real records, 50 of ClinVar on GRCh38', () => {
     clinvar = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
     const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz' }); // prettier-ignore
     await send('', 'PUT', String(file.json['upload_url']), readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')); // prettier-ignore
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: clinvar, object_id: idOf(file) }); // prettier-ignore
-    const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: clinvar, object_id: idOf(file) }); // prettier-ignore
+    const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect(json).toMatchObject({ status: 'completed', error_message: null });
   });
   const explain = async (body: object): Promise<Record<string, unknown>> => {

@@ -22,9 +22,9 @@ describe('exports', () => {
   });
 
   async function run(body: object): Promise<Answer> {
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
-    if (made.status !== 201) return made;
-    return waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
+    if (createdExport.status !== 201) return createdExport;
+    return waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   }
 
   async function file(id: number): Promise<Response> {
@@ -199,13 +199,16 @@ describe('exports', () => {
   });
 
   test('of a deleted dataset go with it', async () => {
-    const own = await newDataset();
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: own, format: 'json' });
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const ownDataset = await newDataset();
+    const createdExport = await ann.post('/v2/dataset_exports', {
+      dataset_id: ownDataset,
+      format: 'json',
+    });
+    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     const url = String(
       (await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`)).json['url'],
     );
-    await ann.delete(`/v2/objects/${own}`);
+    await ann.delete(`/v2/objects/${ownDataset}`);
     expect((await fetch(url)).status).toBe(404);
     expect((await ann.get(`/v2/dataset_exports/${idOf(done)}`)).status).toBe(404);
   });
@@ -250,9 +253,9 @@ describe('exports', () => {
 
     test('may have more records than they read', async () => {
       const annotator_params = { post_annotation_expression: '[record, record]' };
-      const once = await exported({ params: { fields: ['gene'] } });
-      const twice = await exported({ params: { fields: ['gene'] }, annotator_params });
-      expect(twice).toEqual(once.flatMap((record) => [record, record]));
+      const onceExported = await exported({ params: { fields: ['gene'] } });
+      const twiceExported = await exported({ params: { fields: ['gene'] }, annotator_params });
+      expect(twiceExported).toEqual(onceExported.flatMap((record) => [record, record]));
     });
   });
 });

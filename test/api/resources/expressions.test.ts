@@ -41,9 +41,9 @@ beforeAll(async () => {
     { name: 'tags', data_type: 'string', is_list: true },
   ];
   const body = { dataset_id: datasetId, records: cohort, target_fields };
-  const imported = idOf(await ann.post('/v2/dataset_imports', body));
+  const importId = idOf(await ann.post('/v2/dataset_imports', body));
   await until(async () => {
-    const { json } = await ann.get(`/v2/dataset_imports/${imported}`);
+    const { json } = await ann.get(`/v2/dataset_imports/${importId}`);
     return json['status'] === 'completed';
   });
 });
@@ -54,7 +54,7 @@ function evaluate(expression: string, more: object = {}, who = ann): Promise<Ans
 }
 
 /** The result of an expression over `D`, or the detail of its error. */
-async function evaluated(expression: string, who = ann): Promise<unknown> {
+async function evaluateAs(expression: string, who = ann): Promise<unknown> {
   const { json } = await evaluate(expression, { data: { D, ID: datasetId } }, who);
   return 'result' in json ? json['result'] : `! ${String(json['detail'])}`;
 }
@@ -85,8 +85,8 @@ describe('evaluate', () => {
       "data": {"x": [1, 1.0, 1e2, 9007199254740993, 123456789012345678901234567890]}}`;
     const answer = await ann.call('POST', '/v1/evaluate', body);
     expect(answer.json['result']).toEqual(['1', '1.0', '100.0', '9007199254740993', '123456789012345678901234567890']); // prettier-ignore
-    const whole = await evaluate('2 ** 70', { data_type: 'auto' });
-    expect(whole.text).toBe('{"result":1180591620717411303424}');
+    const wholeAnswer = await evaluate('2 ** 70', { data_type: 'auto' });
+    expect(wholeAnswer.text).toBe('{"result":1180591620717411303424}');
     expect((await evaluate('9 / 3', { data_type: 'auto' })).text).toBe('{"result":3.0}');
   });
 
@@ -144,10 +144,10 @@ describe('annotate', () => {
       { n: 4, d: 0 },
       { n: 4, d: 2 },
     ];
-    const whole = await annotate({ records, fields });
+    const wholeAnswer = await annotate({ records, fields });
     const failed = { n: 4, d: 0, q: null, p: 8 };
     const worked = { n: 4, d: 2, q: 2, p: 8 };
-    expect(whole.json).toEqual({
+    expect(wholeAnswer.json).toEqual({
       results: [{ ...failed, _errors: { q: 'division by zero (line 1, column 10)' } }, worked],
       errors: {
         records: 1,
@@ -169,8 +169,10 @@ describe('annotate', () => {
     ];
     const data = { x: '!' };
     expect((await annotate({ records, fields, data, ...pre })).json['results']).toEqual(results);
-    const within = { annotator_params: { ...pre, data, annotator: 'parallel', pool_size: 10 } };
-    expect((await annotate({ records, fields, ...within })).json['results']).toEqual(results);
+    const paramsWithin = {
+      annotator_params: { ...pre, data, annotator: 'parallel', pool_size: 10 },
+    };
+    expect((await annotate({ records, fields, ...paramsWithin })).json['results']).toEqual(results);
     const post = { post_annotation_expression: 'None' };
     expect((await annotate({ records, fields, data, ...post })).json['results']).toEqual([]);
   });
@@ -217,33 +219,44 @@ describe('annotate', () => {
     ]);
   });
 
-  const one = { records: [{}] };
+  const oneRecord = { records: [{}] };
   const field = (name: string, more: object): object => ({ name, expression: '1', ...more });
   test.each<[string, object, string]>([
     ['501 records', { records: Array.from({ length: 501 }, () => ({})) }, 'records'],
     ['no records', { fields: [] }, 'records'],
     ['records that are none', { records: [1] }, 'records'],
-    ['a syntax error', { ...one, fields: [field('x', { expression: '1 +' })] }, 'x'],
-    ['a circle', { ...one, fields: [field('a', { depends_on: ['b'] }), field('b', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
-    ['a field that depends on itself', { ...one, fields: [field('a', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
-    ['an unknown type', { ...one, fields: [field('a', { data_type: 'number' })] }, 'fields'],
-    ['a field without a name', { ...one, fields: [{ expression: '1' }] }, 'fields'],
-    ['1001 fields', { ...one, fields: Array.from({ length: 1001 }, () => field('a', {})) }, 'fields'], // prettier-ignore
-    ['fields that are none', { ...one, fields: 'a' }, 'fields'],
-    ['a syntax error before the fields', { ...one, pre_annotation_expression: '(' }, 'pre_annotation_expression'], // prettier-ignore
-    ['a syntax error in annotator_params', { ...one, annotator_params: { post_annotation_expression: '(' } }, 'post_annotation_expression'], // prettier-ignore
+    ['a syntax error', { ...oneRecord, fields: [field('x', { expression: '1 +' })] }, 'x'],
+    ['a circle', { ...oneRecord, fields: [field('a', { depends_on: ['b'] }), field('b', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
+    ['a field that depends on itself', { ...oneRecord, fields: [field('a', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
+    ['an unknown type', { ...oneRecord, fields: [field('a', { data_type: 'number' })] }, 'fields'],
+    ['a field without a name', { ...oneRecord, fields: [{ expression: '1' }] }, 'fields'],
+    ['1001 fields', { ...oneRecord, fields: Array.from({ length: 1001 }, () => field('a', {})) }, 'fields'], // prettier-ignore
+    ['fields that are none', { ...oneRecord, fields: 'a' }, 'fields'],
+    ['a syntax error before the fields', { ...oneRecord, pre_annotation_expression: '(' }, 'pre_annotation_expression'], // prettier-ignore
+    ['a syntax error in annotator_params', { ...oneRecord, annotator_params: { post_annotation_expression: '(' } }, 'post_annotation_expression'], // prettier-ignore
   ])('400: %s', async (_, body, key) => {
     const answer = await annotate(body);
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
   });
 
   test('names misspelt keys of fields, and takes those that answers show', async () => {
-    const misspelt = await annotate({ ...one, fields: [{ name: 'a', expresion: '1' }] });
-    expect([misspelt.status, misspelt.text]).toEqual([400, expect.stringContaining('expression')]);
-    const strict = { prefer: 'handling=strict' };
+    const misspeltAnswer = await annotate({
+      ...oneRecord,
+      fields: [{ name: 'a', expresion: '1' }],
+    });
+    expect([misspeltAnswer.status, misspeltAnswer.text]).toEqual([
+      400,
+      expect.stringContaining('expression'),
+    ]);
+    const strictHeaders = { prefer: 'handling=strict' };
     const fields = [field('a', { id: 1, title: 'A', description: '', is_hidden: false, url: 'u' })];
-    const shown = await ann.call('POST', '/v1/annotate', { ...one, fields }, strict);
-    expect([shown.status, shown.json['results']]).toEqual([200, [{ a: 1 }]]);
+    const strictAnswer = await ann.call(
+      'POST',
+      '/v1/annotate',
+      { ...oneRecord, fields },
+      strictHeaders,
+    );
+    expect([strictAnswer.status, strictAnswer.json['results']]).toEqual([200, [{ a: 1 }]]);
   });
 
   test('413: a body of more than 16 MB', async () => {
@@ -266,7 +279,7 @@ describe('annotate', () => {
       (_, i) =>
       field(`f${i}`, i < 999 ? { expression: `record.f${i + 1} + 1`, depends_on: [`f${i + 1}`] } : {}), // prettier-ignore
     );
-    const [record] = (await annotate({ ...one, fields })).json['results'] as [{ f0: number }];
+    const [record] = (await annotate({ ...oneRecord, fields })).json['results'] as [{ f0: number }];
     expect(record.f0).toBe(1000);
   });
 });
@@ -279,17 +292,17 @@ describe('dataset functions', () => {
 
   test.each(cases)('%s', async (expression, expected) => {
     if (expected.startsWith('! ')) {
-      const error = await evaluated(expression);
+      const error = await evaluateAs(expression);
       expect(error).toMatch(/^! /);
       expect(error).toContain(expected.slice(2).trim());
-    } else expect(await evaluated(`repr((${expression}))`)).toBe(expected);
+    } else expect(await evaluateAs(`repr((${expression}))`)).toBe(expected);
   });
 
   test('have the rights of the caller: what they may not read is missing', async () => {
     const bob = await server.user('bob');
     for (const dataset of ['D', 'ID']) {
-      const shown = dataset === 'D' ? JSON.stringify(D) : datasetId;
-      const missing = `! Dataset query failed: there is no dataset ${shown} (line 1, column 1)`;
+      const datasetText = dataset === 'D' ? JSON.stringify(D) : datasetId;
+      const missing = `! Dataset query failed: there is no dataset ${datasetText} (line 1, column 1)`;
       for (const call of [
         `dataset_count(${dataset})`,
         `dataset_query(${dataset})`,
@@ -301,10 +314,10 @@ describe('dataset functions', () => {
         `dataset_field_percentiles(${dataset}, 'age')`,
         `prevalence(${dataset}, ('gene', 'BRCA1'), 'sample')`,
       ])
-        expect([call, await evaluated(call, bob)]).toEqual([call, missing]);
+        expect([call, await evaluateAs(call, bob)]).toEqual([call, missing]);
     }
-    expect(await evaluated("beacon('BRCA1', 'gene')['found_count']", bob)).toBe('0');
-    expect(await evaluated("beacon('BRCA1', 'gene', datasets=D)['failed_count']", bob)).toBe('1');
+    expect(await evaluateAs("beacon('BRCA1', 'gene')['found_count']", bob)).toBe('0');
+    expect(await evaluateAs("beacon('BRCA1', 'gene', datasets=D)['failed_count']", bob)).toBe('1');
     const { json } = await evaluate('dataset_count(D)', { data: { D } }, bob);
     expect(JSON.stringify(json)).not.toContain('6');
   });
@@ -315,15 +328,15 @@ describe('dataset functions', () => {
     const text = 'x'.repeat(4000);
     for (const part of [0, 1, 2]) {
       const records = Array.from({ length: 5000 }, (_, i) => ({ n: part * 5000 + i, text }));
-      const imported = await ann.post('/v2/dataset_imports', { dataset_id, records });
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(imported)}`);
+      const importAnswer = await ann.post('/v2/dataset_imports', { dataset_id, records });
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
       expect(json['status']).toBe('completed');
     }
     const query = `dataset_query(${dataset_id}, limit=100000`;
-    expect(await evaluated(`len(${query}, fields=['n']))`)).toBe('15000');
+    expect(await evaluateAs(`len(${query}, fields=['n']))`)).toBe('15000');
     const values = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
-    expect(await evaluated(`len(${values})`)).toBe('12000');
-    expect(await evaluated(`${query})`)).toBe(
+    expect(await evaluateAs(`len(${values})`)).toBe('12000');
+    expect(await evaluateAs(`${query})`)).toBe(
       '! Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields (line 1, column 1)',
     );
   });
@@ -332,10 +345,10 @@ describe('dataset functions', () => {
     const beacon_set_id = idOf(await ann.post('/v2/beacon_sets', { title: 'set' }));
     await ann.post('/v2/beacons', { beacon_set_id, vault_object_id: datasetId, title: 'one' });
     const call = (gene: string): string => `beacon('${gene}', 'gene', beacon_set=${beacon_set_id})`;
-    expect(await evaluated(`repr(${call('TP53')}['found'])`)).toBe(`['${D}']`);
-    expect(await evaluated(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${D}']`);
+    expect(await evaluateAs(`repr(${call('TP53')}['found'])`)).toBe(`['${D}']`);
+    expect(await evaluateAs(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${D}']`);
     const bob = await server.user('bea');
-    expect(await evaluated(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
+    expect(await evaluateAs(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
   });
 });
 
@@ -345,13 +358,13 @@ describe('the threads', () => {
     const expression = 'sum(1 for i in range(600000))';
     const fields = Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, expression }));
     const records = Array.from({ length: 500 }, () => ({}));
-    const gone = fetch(`${server.url}/v1/annotate`, {
+    const abandonedRequest = fetch(`${server.url}/v1/annotate`, {
       method: 'POST',
       headers: { authorization: `Bearer ${who.token}` },
       body: JSON.stringify({ records, fields, [key]: 1 }),
       signal: client.signal,
     });
-    gone.catch(() => undefined);
+    abandonedRequest.catch(() => undefined);
     // The log names an unknown key right before the request is handled.
     await until(() => server.logs.some((line) => line.includes(key)));
   }
@@ -385,7 +398,7 @@ describe('the threads', () => {
 
 test('the list of functions has the library and the built-in functions', async () => {
   const { json } = await ann.get('/v1/expressions/functions');
-  const named = (json['functions'] as { name: string }[]).map(({ name }) => name);
-  expect(named).toEqual([...libraryFunctions.keys(), ...builtinDeclarations.map(({ name }) => name)]); // prettier-ignore
+  const functionNames = (json['functions'] as { name: string }[]).map(({ name }) => name);
+  expect(functionNames).toEqual([...libraryFunctions.keys(), ...builtinDeclarations.map(({ name }) => name)]); // prettier-ignore
   expect(builtinDeclarations.map(({ name }) => name)).toEqual([...builtins.keys()]);
 });

@@ -119,8 +119,8 @@ test('W6: a client that leaves in the middle of a long page does no harm', async
     const { value } = await answer.body!.getReader().read();
     expect(value!.length).toBeGreaterThan(0);
     leaving.abort();
-    const whole = Buffer.from(await (await pageAs(id, type)).arrayBuffer());
-    expect(whole.length).toBeGreaterThan(1_800 * 4_096);
+    const wholePage = Buffer.from(await (await pageAs(id, type)).arrayBuffer());
+    expect(wholePage.length).toBeGreaterThan(1_800 * 4_096);
     const request = answer.headers.get('x-request-id') ?? '';
     expect(server.logs.some((one) => one.includes('"event":"error"') && one.includes(request))).toBe(false); // prettier-ignore
   }

@@ -22,26 +22,27 @@ interface Outcome {
 }
 
 /** Imports records, or a file's when given an id. */
-async function imported(
+async function importRecords(
   source: readonly object[] | number,
   target_fields: unknown,
   more: object = {},
 ): Promise<Outcome> {
-  const of = typeof source === 'number' ? { object_id: source } : { data_records: source };
-  const made = await ann.post('/v2/dataset_imports', {
+  const sourceParams =
+    typeof source === 'number' ? { object_id: source } : { data_records: source };
+  const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    ...of,
+    ...sourceParams,
     target_fields,
     entity_params: { disable: true },
     ...more,
   });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   return json as unknown as Outcome;
 }
 
 /** The records without nulls. */
-async function records(): Promise<readonly Record<string, unknown>[]> {
+async function allRecords(): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as object[]).map((record) =>
@@ -50,15 +51,15 @@ async function records(): Promise<readonly Record<string, unknown>[]> {
 }
 
 /** The records of a new dataset into which `source` is imported. */
-async function stored(
+async function storedRecords(
   source: readonly object[] | number,
   targetFields: unknown,
   more: object = {},
 ): Promise<readonly Record<string, unknown>[]> {
   await newDataset();
-  const done = await imported(source, targetFields, more);
+  const done = await importRecords(source, targetFields, more);
   expect([done.status, done.error_message]).toEqual(['completed', null]);
-  return records();
+  return allRecords();
 }
 
 async function typeOf(name: string): Promise<unknown> {
@@ -72,7 +73,7 @@ describe('expressions of target fields', () => {
       { name: 'split_message', expression: 'record.message.split()', is_list: true, ordering: 1 },
       { name: 'message', expression: "value + ' world'", data_type: 'string', ordering: 0 },
     ];
-    expect(await stored([{ message: 'hello' }], fields)).toEqual([
+    expect(await storedRecords([{ message: 'hello' }], fields)).toEqual([
       { message: 'hello world', split_message: ['hello', 'world'] },
     ]);
     expect(await typeOf('split_message')).toEqual(['string', true]);
@@ -81,7 +82,7 @@ describe('expressions of target fields', () => {
       { name: 'a', ordering: 0, depends_on: ['b'], expression: 'record.b + 1' },
       { name: 'b', ordering: 5, expression: '1' },
     ];
-    expect(await stored([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
+    expect(await storedRecords([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
     expect(await typeOf('a')).toEqual(['long', null]);
   });
 
@@ -114,8 +115,8 @@ describe('expressions of target fields', () => {
         expression: "get(record, 'row.ID') if get(record, 'row.ID') != '.' else None",
       },
     ];
-    const made = await stored([{ row: '20 14370 rs6054257 G A' }], fields);
-    expect(made).toEqual([{ variant: 'GRCh37-20-14370-14370-A', rsid: 'rs6054257' }]);
+    const storedRows = await storedRecords([{ row: '20 14370 rs6054257 G A' }], fields);
+    expect(storedRows).toEqual([{ variant: 'GRCh37-20-14370-14370-A', rsid: 'rs6054257' }]);
   });
 
   test('that fail give null, a warning and _errors', async () => {
@@ -126,7 +127,7 @@ describe('expressions of target fields', () => {
       { name: 'x', expression: "'abc'", data_type: 'integer' },
       { name: 'u', expression: 'nobody()', data_type: 'object' },
     ];
-    const done = await imported(
+    const done = await importRecords(
       [
         { n: 4, d: 0 },
         { n: 4, d: 2 },
@@ -134,7 +135,7 @@ describe('expressions of target fields', () => {
       fields,
     );
     expect(done.status).toBe('completed');
-    expect(await records()).toEqual([
+    expect(await allRecords()).toEqual([
       {
         n: 4,
         d: 0,
@@ -168,14 +169,16 @@ describe('expressions of target fields', () => {
   test('leave no _errors without errors, and none with include_errors false', async () => {
     const fields = [{ name: 'q', expression: '1 / record.d' }];
     const zero = [{ d: 0 }, { d: 1 }];
-    expect(await stored([{ d: 1 }], fields)).toEqual([{ d: 1, q: 1 }]);
-    expect(await stored(zero, fields, { include_errors: false })).toEqual([
+    expect(await storedRecords([{ d: 1 }], fields)).toEqual([{ d: 1, q: 1 }]);
+    expect(await storedRecords(zero, fields, { include_errors: false })).toEqual([
       { d: 0 },
       { d: 1, q: 1 },
     ]);
     const params = { annotator_params: { include_errors: false } };
-    expect(await stored(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
-    expect(await stored(zero, fields, { validation_params: { strict_validation: true } })).toEqual([
+    expect(await storedRecords(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
+    expect(
+      await storedRecords(zero, fields, { validation_params: { strict_validation: true } }),
+    ).toEqual([
       { d: 0, _errors: { q: 'division by zero (line 1, column 3)' } },
       { d: 1, q: 1 },
     ]);
@@ -190,7 +193,7 @@ describe('expressions of target fields', () => {
       { name: 'typo', expression: 'record.nope' },
     ];
     const params = { annotator_params: { data: { build: 'GRCh38' } } };
-    const [made] = await stored([{ i: 1 }], fields, params);
+    const [made] = await storedRecords([{ i: 1 }], fields, params);
     expect(made).toEqual({
       i: 1,
       y: 'none',
@@ -213,8 +216,8 @@ describe('expressions of target fields', () => {
       { name: 'list', expression: '[]', data_type: 'long', is_list: true },
       { name: 'constant', expression: 2.5 },
     ];
-    const made = await stored([{ n: 1 }, { n: 2 }], fields);
-    const one = (n: number) => ({
+    const storedRows = await storedRecords([{ n: 1 }, { n: 2 }], fields);
+    const expectedRow = (n: number) => ({
       n,
       b: n > 1,
       f: n * 1.5,
@@ -223,10 +226,10 @@ describe('expressions of target fields', () => {
       list: [],
       constant: 2.5,
     });
-    expect(made).toMatchObject([one(1), one(2)]);
+    expect(storedRows).toMatchObject([expectedRow(1), expectedRow(2)]);
     expect(await typeOf('big')).toEqual(['long', null]);
     expect(await typeOf('day')).toEqual(['date', null]);
-    expect(made.map(({ mixed }) => mixed)).toEqual([['1'], ['2', 'x']]);
+    expect(storedRows.map(({ mixed }) => mixed)).toEqual([['1'], ['2', 'x']]);
   });
 
   test('compute from a table: values are replaced, columns of numbers hold doubles', async () => {
@@ -236,7 +239,7 @@ describe('expressions of target fields', () => {
       { name: 'place', data_type: 'integer', expression: "int(value.split(':')[1])", ordering: 1 },
       { name: 'text', expression: 'str(record.n) + source_filename' },
     ];
-    expect(await stored(file, fields)).toEqual([
+    expect(await storedRecords(file, fields)).toEqual([
       { n: 1, chrom: 'chr1', place: 100, text: '1.0a.csv' },
       { n: 2, chrom: 'chr2', place: 200, text: '2.0a.csv' },
       {
@@ -262,25 +265,28 @@ describe('expressions of target fields', () => {
       { name: 'af', expression: 'max(record.info.AF)', data_type: 'float' },
       { name: 'passed', expression: 'not record.filter' },
     ];
-    const made = await stored(file, fields, { genome_build: 'GRCh38' });
-    expect(made.map(({ depth, start, af, passed }) => [depth, start, af, passed])).toEqual([
+    const storedRows = await storedRecords(file, fields, { genome_build: 'GRCh38' });
+    expect(storedRows.map(({ depth, start, af, passed }) => [depth, start, af, passed])).toEqual([
       [14, 99, 0.5, true],
       [14, 99, 0.5, true],
       [0, 199, 0.1, false],
     ]);
-    expect(made[0]).not.toHaveProperty('info');
+    expect(storedRows[0]).not.toHaveProperty('info');
   });
 
   test('are limited for each record, and the import ends', async () => {
     const endless = 'sum(i for j in range(1000000) for i in range(1000000))';
-    const made = await stored([{ i: 1 }, { i: 2 }], [{ name: 'x', expression: endless }]);
+    const storedRows = await storedRecords(
+      [{ i: 1 }, { i: 2 }],
+      [{ name: 'x', expression: endless }],
+    );
     const limit = { x: expect.stringContaining('Expression limit exceeded') };
-    expect(made).toEqual([
+    expect(storedRows).toEqual([
       { i: 1, _errors: limit },
       { i: 2, _errors: limit },
     ]);
-    const large = [{ name: 'x', expression: "['a' * 9000000 for i in range(100)]" }];
-    expect(await stored([{ i: 1 }], large)).toEqual([{ i: 1, _errors: limit }]);
+    const largeFields = [{ name: 'x', expression: "['a' * 9000000 for i in range(100)]" }];
+    expect(await storedRecords([{ i: 1 }], largeFields)).toEqual([{ i: 1, _errors: limit }]);
   });
 
   test('are evaluated in dry runs and for records that are not rejected', async () => {
@@ -291,28 +297,28 @@ describe('expressions of target fields', () => {
     ];
     const source = [{ n: 1 }, { n: 'x' }, { n: 3 }, { n: null }];
     const rules = { validation_params: { on_error: 'reject' } };
-    const dry = await imported(source, fields, { ...rules, dry_run: true });
-    expect(dry.metadata['dry_run']).toMatchObject({});
-    expect(JSON.stringify(dry.metadata['dry_run'])).toContain('twice');
-    expect(await records()).toEqual([]);
-    const done = await imported(source, fields, rules);
-    expect(await records()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
+    const dryRun = await importRecords(source, fields, { ...rules, dry_run: true });
+    expect(dryRun.metadata['dry_run']).toMatchObject({});
+    expect(JSON.stringify(dryRun.metadata['dry_run'])).toContain('twice');
+    expect(await allRecords()).toEqual([]);
+    const done = await importRecords(source, fields, rules);
+    expect(await allRecords()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
     const [error] = done.metadata.validation.warnings.filter(({ code }) => code === 500);
     expect(error).toMatchObject({ field: 'twice', line: 4 });
   });
 
   test('compute from records that replace others', async () => {
     await newDataset();
-    await imported([{ k: 'a', n: 1 }], [{ name: 'm', expression: 'record.n + 1' }]);
+    await importRecords([{ k: 'a', n: 1 }], [{ name: 'm', expression: 'record.n + 1' }]);
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
     const [{ _id: id }] = json['results'] as [{ _id: string }];
     const fields = [{ name: 'm', expression: 'record.n + 10 if record._id else 0' }];
     for (const commit_mode of ['upsert', 'overwrite'])
-      await imported([{ _id: id, k: 'b', n: 5 }], fields, { commit_mode });
-    expect(await records()).toEqual([{ k: 'b', n: 5, m: 15 }]);
+      await importRecords([{ _id: id, k: 'b', n: 5 }], fields, { commit_mode });
+    expect(await allRecords()).toEqual([{ k: 'b', n: 5, m: 15 }]);
     const keyed = { commit_mode: 'upsert', id_fields: ['k'] };
-    await imported([{ name: 'B' }], [{ name: 'k', expression: 'record.name.lower()' }], keyed);
-    expect(await records()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
+    await importRecords([{ name: 'B' }], [{ name: 'k', expression: 'record.name.lower()' }], keyed);
+    expect(await allRecords()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
   });
 
   test('fit the types of the dataset', async () => {
@@ -321,18 +327,18 @@ describe('expressions of target fields', () => {
       { name: 's', data_type: 'string' },
     ];
     await newDataset({ fields });
-    const computed = [
+    const computedFields = [
       { name: 'n', expression: 'value' },
       { name: 's', expression: 'record.i' },
     ];
-    await imported(
+    await importRecords(
       [
         { n: '7', i: 1 },
         { n: 'x', i: 2.5 },
       ],
-      computed,
+      computedFields,
     );
-    expect(await records()).toEqual([
+    expect(await allRecords()).toEqual([
       { n: 7, i: 1, s: '1.0' },
       { i: 2.5, s: '2.5', _errors: { n: "Invalid value for data type integer: 'x'" } },
     ]);
@@ -340,21 +346,24 @@ describe('expressions of target fields', () => {
 
   test('are shown, and refused with their place when they are wrong', async () => {
     await newDataset();
-    const done = await imported([{ a: 1 }], [{ name: 'x', expression: 'record.a' }, { name: 'y' }]);
+    const done = await importRecords(
+      [{ a: 1 }],
+      [{ name: 'x', expression: 'record.a' }, { name: 'y' }],
+    );
     expect(done.target_fields.map(({ expression }) => expression)).toEqual(['record.a', null]);
-    const refused = async (target_fields: unknown) => {
+    const refusalOf = async (target_fields: unknown) => {
       const body = { dataset_id: datasetId, data_records: [{}], target_fields };
       const { status, json } = await ann.post('/v2/dataset_imports', body);
       expect(status).toBe(400);
       return json['target_fields'];
     };
-    expect(await refused([{ name: 'ok' }, { name: 'x', expression: '1 +\n* 2' }])).toEqual([
+    expect(await refusalOf([{ name: 'ok' }, { name: 'x', expression: '1 +\n* 2' }])).toEqual([
       expect.stringMatching(/^Field 2 "x", expression: Syntax error: .* \(line 2, column \d+\)$/),
     ]);
     const circle = [
       { name: 'a', expression: 'record.b', depends_on: ['b'] },
       { name: 'b', expression: 'record.a', depends_on: ['a'] },
     ];
-    expect(await refused(circle)).toEqual([expect.stringContaining('circle: a → b → a')]);
+    expect(await refusalOf(circle)).toEqual([expect.stringContaining('circle: a → b → a')]);
   });
 });

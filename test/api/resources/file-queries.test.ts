@@ -11,17 +11,21 @@ import { startLab } from '../lab.js';
 import { idOf, send, startServer, type Answer } from '../server.js';
 import { seed } from '../../seed.js';
 
-const next = random(seed);
+const randomNumber = random(seed);
 
 const { server, ann, vaultId } = await startLab();
 
 type Cells = Readonly<Record<string, string | null>>;
 
-async function upload(filename: string, bytes: string | Uint8Array): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  const sent = await send('', 'PUT', String(made.json['upload_url']), bytes);
-  expect([filename, sent.status]).toEqual([filename, 200]);
-  return idOf(made);
+async function uploadFile(filename: string, bytes: string | Uint8Array): Promise<number> {
+  const createdObject = await ann.post('/v2/objects', {
+    vault_id: vaultId,
+    object_type: 'file',
+    filename,
+  });
+  const uploadAnswer = await send('', 'PUT', String(createdObject.json['upload_url']), bytes);
+  expect([filename, uploadAnswer.status]).toEqual([filename, 200]);
+  return idOf(createdObject);
 }
 const ask = (id: number, body: object = {}): Promise<Answer> =>
   ann.post(`/v2/objects/${id}/data`, body);
@@ -38,34 +42,34 @@ function tablesOf(id: number): readonly string[] {
 }
 
 const names = ['id', 'gene', 'score', 'note'] as const;
-const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
+const pick = <T>(values: readonly T[]): T => values[Math.floor(randomNumber() * values.length)]!;
 const rows: readonly Cells[] = Array.from({ length: 700 }, (_, i) => ({
   id: String(i),
   gene: pick(['TP53', 'tp53', 'KRAS', 'brca2', 'Été', null]),
   score: pick(['1', '1.0', '-2.50', '1e3', '007', 'NA', 'nan', '12', null]),
   note: pick(['plain', 'two words', 'with, comma', 'say "so"', "'=1+1", null]),
 }));
-const quoted = (cell: string | null): string =>
+const quoteCell = (cell: string | null): string =>
   /[",\t]/.test(cell ?? '') ? `"${cell!.replaceAll('"', '""')}"` : (cell ?? '');
-const text = (delimiter: string): string =>
-  [[...names], ...rows.map((row) => names.map((name) => quoted(row[name]!)))]
+const tableText = (delimiter: string): string =>
+  [[...names], ...rows.map((row) => names.map((name) => quoteCell(row[name]!)))]
     .map((line) => `${line.join(delimiter)}\n`)
     .join('');
-const lower = (value: string | null): string | undefined => value?.toLowerCase();
-/** What the cell writes as a number; undefined for none. */
-const number = (cell: string | null): number | undefined =>
+const lowerCase = (value: string | null): string | undefined => value?.toLowerCase();
+/** The number in a cell; undefined if it is none. */
+const numberOfCell = (cell: string | null): number | undefined =>
   cell === null || !Number.isFinite(Number(cell)) ? undefined : Number(cell);
 
 describe('the whole file', () => {
   test.each([
-    ['a.csv', () => text(',')],
-    ['a.tsv', () => text('\t')],
-    ['a.txt', () => text('\t')],
-    ['a.bed', () => text('\t')],
-    ['a.CSV.gz', () => gzipSync(text(','))],
-    ['a.txt.gz', () => gzipSync(text('\t'))],
+    ['a.csv', () => tableText(',')],
+    ['a.tsv', () => tableText('\t')],
+    ['a.txt', () => tableText('\t')],
+    ['a.bed', () => tableText('\t')],
+    ['a.CSV.gz', () => gzipSync(tableText(','))],
+    ['a.txt.gz', () => gzipSync(tableText('\t'))],
   ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, bytes) => {
-    const id = await upload(name, bytes());
+    const id = await uploadFile(name, bytes());
     expect(await fieldsOf(id)).toEqual(names);
     const { status, json } = await ask(id, { limit: 1_000 });
     expect(status).toBe(200);
@@ -76,9 +80,14 @@ describe('the whole file', () => {
   });
 
   test('bzip2 is the same file', async () => {
-    const plain = readFileSync('test/fixtures/files/regions.tsv', 'utf8').trimEnd().split('\n');
-    const [head, ...lines] = plain.map((line) => line.split('\t'));
-    const id = await upload('regions.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2'));
+    const plainLines = readFileSync('test/fixtures/files/regions.tsv', 'utf8')
+      .trimEnd()
+      .split('\n');
+    const [head, ...lines] = plainLines.map((line) => line.split('\t'));
+    const id = await uploadFile(
+      'regions.tsv.bz2',
+      readFileSync('test/fixtures/files/regions.tsv.bz2'),
+    );
     const { json } = await ask(id, { limit: 1_000 });
     expect(json['results']).toEqual(
       lines.map((line) => Object.fromEntries(head!.map((name, i) => [name, line[i] || null]))),
@@ -92,7 +101,7 @@ describe('the whole file', () => {
       { n: null, x: null, s: '', flag: null, tags: null, deep: null, none: null, more: 7 },
     ];
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
-    const id = await upload(name, name.endsWith('gz') ? gzipSync(lines) : lines);
+    const id = await uploadFile(name, name.endsWith('gz') ? gzipSync(lines) : lines);
     expect(await fieldsOf(id)).toEqual(['n', 'x', 's', 'flag', 'tags', 'deep', 'none', 'more']);
     const { json } = await ask(id);
     expect(json['results']).toEqual(records.map((record) => ({ more: null, ...record })));
@@ -101,13 +110,13 @@ describe('the whole file', () => {
   });
 
   test('a header line of BED may begin with #, and a file of a header has no records', async () => {
-    const bed = await upload('x.bed', '#chrom\tstart\nchr1\t5\n');
+    const bed = await uploadFile('x.bed', '#chrom\tstart\nchr1\t5\n');
     expect(await fieldsOf(bed)).toEqual(['#chrom', 'start']);
     expect((await ask(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
-    const none = await upload('none.csv', 'a,b\n');
-    expect(await fieldsOf(none)).toEqual(['a', 'b']);
-    expect((await ask(none)).json).toMatchObject({ results: [], total: 0, offset: null });
-    const empty = await upload('empty.csv', '');
+    const emptyTable = await uploadFile('none.csv', 'a,b\n');
+    expect(await fieldsOf(emptyTable)).toEqual(['a', 'b']);
+    expect((await ask(emptyTable)).json).toMatchObject({ results: [], total: 0, offset: null });
+    const empty = await uploadFile('empty.csv', '');
     expect(await fieldsOf(empty)).toEqual([]);
     expect((await ask(empty)).json).toMatchObject({ results: [], total: 0 });
   });
@@ -116,17 +125,17 @@ describe('the whole file', () => {
 describe('filters, fields and pages', () => {
   let id: number;
   beforeAll(async () => {
-    id = await upload('filters.csv', text(','));
+    id = await uploadFile('filters.csv', tableText(','));
   });
 
   const gene = (row: Cells): string | null => row['gene']!;
-  const score = (row: Cells): number => number(row['score']!) ?? Number.NaN;
+  const score = (row: Cells): number => numberOfCell(row['score']!) ?? Number.NaN;
   const cases: readonly (readonly [unknown, (row: Cells) => boolean])[] = [
-    [[['gene', 'tp53']], (row) => lower(gene(row)) === 'tp53'],
+    [[['gene', 'tp53']], (row) => lowerCase(gene(row)) === 'tp53'],
     [[['gene', null]], (row) => gene(row) === null],
-    [[['gene__iexact', 'KRAS']], (row) => lower(gene(row)) === 'kras'],
+    [[['gene__iexact', 'KRAS']], (row) => lowerCase(gene(row)) === 'kras'],
     [[['gene__exact', 'TP53']], (row) => gene(row) === 'TP53'],
-    [[['gene__in', ['BRCA2', 'kras']]], (row) => ['brca2', 'kras'].includes(lower(gene(row))!)],
+    [[['gene__in', ['BRCA2', 'kras']]], (row) => ['brca2', 'kras'].includes(lowerCase(gene(row))!)],
     [[['gene__contains', 'P5']], (row) => gene(row)?.includes('P5') === true],
     [[['gene__prefix', 'TP']], (row) => gene(row)?.startsWith('TP') === true],
     [[['score', '1']], (row) => row['score'] === '1'],
@@ -151,21 +160,22 @@ describe('filters, fields and pages', () => {
           ],
         },
       ],
-      (row) => lower(gene(row)) === 'kras' || (row['note'] === 'plain' && Number(row['id']) < 300),
+      (row) =>
+        lowerCase(gene(row)) === 'kras' || (row['note'] === 'plain' && Number(row['id']) < 300),
     ],
   ];
 
   test.each(cases)('%j finds what a plain filter finds', async (filters, isWanted) => {
     const { status, json } = await ask(id, { filters, limit: 10_000 });
-    const wanted = rows.filter(isWanted);
-    expect([status, json['total'], json['offset']]).toEqual([200, wanted.length, null]);
-    expect(json['results']).toEqual(wanted);
-    expect(wanted.length).toBeGreaterThan(0);
+    const expectedRows = rows.filter(isWanted);
+    expect([status, json['total'], json['offset']]).toEqual([200, expectedRows.length, null]);
+    expect(json['results']).toEqual(expectedRows);
+    expect(expectedRows.length).toBeGreaterThan(0);
   });
 
   test('numbers are compared where a cell spells one in digits, and nowhere else', async () => {
     const cells = ['12', '1_2', 'inf', '-Infinity', 'nan', ' 12 ', '+12', '12.', '1.2e1', '.5', '1e999', '0x0c', '1,2', '']; // prettier-ignore
-    const numbers = await upload('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
+    const numbers = await uploadFile('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
     const found = async (filters: unknown): Promise<unknown[]> => {
       const { json } = await ask(numbers, { filters });
       return (json['results'] as Cells[]).map(({ v }) => v);
@@ -177,27 +187,33 @@ describe('filters, fields and pages', () => {
 
   test('pages together are all rows, and each has the exact total', async () => {
     const filters = [['gene__in', ['TP53', 'KRAS']]];
-    const wanted = rows.filter((row) => ['tp53', 'kras'].includes(lower(gene(row))!));
-    const walked: unknown[] = [];
+    const expectedRows = rows.filter((row) => ['tp53', 'kras'].includes(lowerCase(gene(row))!));
+    const walkedRows: unknown[] = [];
     let offset: number | null = 0;
     while (offset !== null) {
       const { json } = await ask(id, { filters, limit: 37, offset });
-      expect(json['total']).toBe(wanted.length);
-      walked.push(...(json['results'] as unknown[]));
+      expect(json['total']).toBe(expectedRows.length);
+      walkedRows.push(...(json['results'] as unknown[]));
       offset = json['offset'] as number | null;
-      if (offset !== null) expect(offset).toBe(walked.length);
+      if (offset !== null) expect(offset).toBe(walkedRows.length);
     }
-    expect(walked).toEqual(wanted);
+    expect(walkedRows).toEqual(expectedRows);
     expect((await ask(id, { limit: 1 })).json).toMatchObject({ total: rows.length, offset: 1 });
     expect((await ask(id, { limit: 0 })).json).toMatchObject({ total: rows.length, results: [] });
   });
 
   test('fields have the requested order, without the excluded ones', async () => {
-    const some = (await ask(id, { fields: ['note', 'id'], limit: 3 })).json['results'] as Cells[];
-    expect(some).toEqual(rows.slice(0, 3).map(({ note, id }) => ({ note, id })));
-    expect(some.map(Object.keys)).toEqual(some.map(() => ['note', 'id']));
-    const rest = await ask(id, { exclude_fields: ['note', 'nothing'], limit: 1 });
-    expect(Object.keys((rest.json['results'] as Cells[])[0]!)).toEqual(['id', 'gene', 'score']);
+    const someResults = (await ask(id, { fields: ['note', 'id'], limit: 3 })).json[
+      'results'
+    ] as Cells[];
+    expect(someResults).toEqual(rows.slice(0, 3).map(({ note, id }) => ({ note, id })));
+    expect(someResults.map(Object.keys)).toEqual(someResults.map(() => ['note', 'id']));
+    const restAnswer = await ask(id, { exclude_fields: ['note', 'nothing'], limit: 1 });
+    expect(Object.keys((restAnswer.json['results'] as Cells[])[0]!)).toEqual([
+      'id',
+      'gene',
+      'score',
+    ]);
   });
 
   test.each([
@@ -219,7 +235,7 @@ describe('filters, fields and pages', () => {
 describe('refusals', () => {
   let id: number;
   beforeAll(async () => {
-    id = await upload('refusals.csv', 'a,b\n1,x\n');
+    id = await uploadFile('refusals.csv', 'a,b\n1,x\n');
   });
 
   test.each([
@@ -248,23 +264,23 @@ describe('refusals', () => {
   });
 
   test('files that cannot be queried say why', async () => {
-    const made = (object: object): Promise<Answer> =>
+    const postObject = (object: object): Promise<Answer> =>
       ann.post('/v2/objects', { vault_id: vaultId, ...object });
-    const vcf = await upload('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
+    const vcf = await uploadFile('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
     expect((await ask(vcf)).text).toContain('.csv, .tsv, .bed, .json, .jsonl');
-    const folder = idOf(await made({ object_type: 'folder', filename: 'f' }));
-    const dataset = idOf(await made({ object_type: 'dataset', filename: 'd' }));
-    const waiting = idOf(await made({ object_type: 'file', filename: 'w.csv' }));
-    for (const one of [vcf, folder, dataset, waiting]) {
+    const folder = idOf(await postObject({ object_type: 'folder', filename: 'f' }));
+    const dataset = idOf(await postObject({ object_type: 'dataset', filename: 'd' }));
+    const waitingId = idOf(await postObject({ object_type: 'file', filename: 'w.csv' }));
+    for (const one of [vcf, folder, dataset, waitingId]) {
       const fields = await ann.get(`/v2/objects/${one}/fields`);
       expect([(await ask(one)).status, fields.status]).toEqual([400, 400]);
     }
-    expect((await ask(waiting)).text).toContain('not been uploaded yet');
+    expect((await ask(waitingId)).text).toContain('not been uploaded yet');
   });
 
   test('cells beyond the header are texts in columns named by position', async () => {
-    const wide = await upload('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
-    const { json } = await ask(wide);
+    const wideFile = await uploadFile('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
+    const { json } = await ask(wideFile);
     expect(json['results']).toMatchObject([{ a: '1', b: '2' }, { a: '1', b: '2', column_2: '3' }]);
   }); // prettier-ignore
 
@@ -273,28 +289,28 @@ describe('refusals', () => {
     ['bad.json', '{"a":1}\n{"a":\n', 'bad.json, line 2: '],
     ['not.csv.gz', 'PK\u0003\u0004', 'not.csv.gz'],
   ])('%s is a 400 with file, line and reason', async (name, bytes, reason) => {
-    const bad = await upload(name, bytes);
+    const badFile = await uploadFile(name, bytes);
     for (let i = 0; i < 2; i++) {
-      const { status, json } = await ask(bad);
+      const { status, json } = await ask(badFile);
       expect([status, String(json['detail'])]).toEqual([400, expect.stringContaining(reason)]);
     }
-    expect(tablesOf(bad)).toEqual([]);
+    expect(tablesOf(badFile)).toEqual([]);
   });
 });
 
 describe('tables are created once', () => {
   test('a second query reads the table that the first has created', async () => {
-    const id = await upload('once.csv', text(','));
+    const id = await uploadFile('once.csv', tableText(','));
     await ask(id);
-    const made = tablesOf(id);
-    expect(made.length).toBeGreaterThan(1);
+    const tableFiles = tablesOf(id);
+    expect(tableFiles.length).toBeGreaterThan(1);
     await ask(id, { filters: [['gene', 'TP53']] });
     await ann.get(`/v2/objects/${id}/fields`);
-    expect(tablesOf(id)).toEqual(made);
+    expect(tablesOf(id)).toEqual(tableFiles);
   });
 
   test('two at once share one', async () => {
-    const id = await upload('both.csv', text(','));
+    const id = await uploadFile('both.csv', tableText(','));
     const answers = await Promise.all([ask(id), ask(id), ann.get(`/v2/objects/${id}/fields`)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
@@ -302,11 +318,11 @@ describe('tables are created once', () => {
   });
 
   test('another upload brings another table, a deletion takes it', async () => {
-    const id = await upload('twice.csv', 'a\n1\n');
+    const id = await uploadFile('twice.csv', 'a\n1\n');
     expect((await ask(id)).json['results']).toEqual([{ a: '1' }]);
     const version = (await server.catalog.fileVersions.get(id, 1))!;
-    const again = server.url + uploadTarget(urlSigner(server.key), ann.user.id, version);
-    expect((await send('', 'PUT', again, 'b\n2\n3\n')).status).toBe(200);
+    const secondUrl = server.url + uploadTarget(urlSigner(server.key), ann.user.id, version);
+    expect((await send('', 'PUT', secondUrl, 'b\n2\n3\n')).status).toBe(200);
     expect(tablesOf(id)).toEqual([]);
     expect((await ask(id)).json).toMatchObject({ results: [{ b: '2' }, { b: '3' }], total: 2 });
     await ann.delete(`/v2/objects/${id}`);
@@ -315,38 +331,41 @@ describe('tables are created once', () => {
   });
 
   test('those used longest ago go when the budget is reached', async () => {
-    const [first, second] = [await upload('1.csv', text(',')), await upload('2.csv', text(','))];
-    const changed = budgets as unknown as Record<string, number>;
+    const [first, second] = [
+      await uploadFile('1.csv', tableText(',')),
+      await uploadFile('2.csv', tableText(',')),
+    ];
+    const changedBudgets = budgets as unknown as Record<string, number>;
     const before = budgets.fileTableBytes;
-    changed['fileTableBytes'] = 2.5 * (1 << 20); // two small tables
+    changedBudgets['fileTableBytes'] = 2.5 * (1 << 20); // two small tables
     try {
       await ask(first);
       await ask(second);
       await ask(first);
-      await ask(await upload('3.csv', text(',')));
+      await ask(await uploadFile('3.csv', tableText(',')));
       expect([tablesOf(first).length > 0, tablesOf(second)]).toEqual([true, []]);
       expect((await ask(second)).json['total']).toBe(rows.length);
     } finally {
-      changed['fileTableBytes'] = before;
+      changedBudgets['fileTableBytes'] = before;
     }
   });
 
   test('whoever waits gets the table though the worker dies', async () => {
-    const id = await upload('dies.csv', text(','));
-    const asked = ask(id);
+    const id = await uploadFile('dies.csv', tableText(','));
+    const pendingAnswer = ask(id);
     const pid = server.scheduler.status().workerPid!;
     process.kill(pid, 'SIGKILL');
-    expect((await asked).json).toMatchObject({ total: rows.length });
+    expect((await pendingAnswer).json).toMatchObject({ total: rows.length });
   });
 
   test('when no request waits any longer, the creation stops and leaves no files', async () => {
-    const id = await upload('left.csv', text(','));
+    const id = await uploadFile('left.csv', tableText(','));
     const file = { objectId: id, revision: 1, filename: 'left.csv' };
     const abort = new AbortController();
     const { fileTables } = server.scheduler;
-    const left = fileTables.use(file, abort.signal, async () => 'never');
+    const usesLeft = fileTables.use(file, abort.signal, async () => 'never');
     abort.abort();
-    await expect(left).rejects.toMatchObject({ code: 'canceled' });
+    await expect(usesLeft).rejects.toMatchObject({ code: 'canceled' });
     expect((await ask(id)).json).toMatchObject({ total: rows.length });
     const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
     expect(folders.size).toBe(1);
@@ -354,27 +373,27 @@ describe('tables are created once', () => {
 });
 
 test('a file that is too large as a table is refused, and the budget is named (T0)', async () => {
-  const own = await startServer({ scheduler: { startHost: hostInProcess } });
-  const changed = budgets as unknown as Record<string, number>;
+  const ownServer = await startServer({ scheduler: { startHost: hostInProcess } });
+  const changedBudgets = budgets as unknown as Record<string, number>;
   const before = budgets.fileTableBytes;
-  changed['fileTableBytes'] = 1_000;
+  changedBudgets['fileTableBytes'] = 1_000;
   try {
-    const ben = await own.user('ben');
+    const ben = await ownServer.user('ben');
     const vault = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
     const file = { vault_id: vault, object_type: 'file', filename: 'large.csv' };
-    const made = await ben.post('/v2/objects', file);
-    await send('', 'PUT', String(made.json['upload_url']), text(','));
-    const { status, json } = await ben.post(`/v2/objects/${idOf(made)}/data`, {});
+    const createdObject = await ben.post('/v2/objects', file);
+    await send('', 'PUT', String(createdObject.json['upload_url']), tableText(','));
+    const { status, json } = await ben.post(`/v2/objects/${idOf(createdObject)}/data`, {});
     expect([status, json['detail']]).toEqual([
       400,
       expect.stringMatching(
         /^large\.csv takes more than .* as a table, the most that a file may take to be queried: import it into a dataset/,
       ),
     ]);
-    expect(readdirSync(own.data.fileTables)).toEqual([]);
+    expect(readdirSync(ownServer.data.fileTables)).toEqual([]);
   } finally {
-    changed['fileTableBytes'] = before;
-    await own.close();
+    changedBudgets['fileTableBytes'] = before;
+    await ownServer.close();
   }
 });
 
@@ -382,17 +401,19 @@ test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})
   const pid = server.scheduler.status().workerPid;
   const json = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const sources: readonly (readonly [string, Uint8Array])[] = [
-    ['m.csv', Buffer.from(text(','))],
-    ['m.tsv.gz', gzipSync(text('\t'))],
+    ['m.csv', Buffer.from(tableText(','))],
+    ['m.tsv.gz', gzipSync(tableText('\t'))],
     ['m.json', Buffer.from(json)],
     ['m.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2')],
   ];
   for (let i = 0; i < 24; i++) {
     const [name, bytes] = sources[i % sources.length]!;
-    const damaged = Uint8Array.from(bytes);
+    const damagedBytes = Uint8Array.from(bytes);
     for (let k = 0; k < 3; k++)
-      damaged[Math.floor(next() * damaged.length)] = Math.floor(next() * 256);
-    const { status, json: answer } = await ask(await upload(name, damaged));
+      damagedBytes[Math.floor(randomNumber() * damagedBytes.length)] = Math.floor(
+        randomNumber() * 256,
+      );
+    const { status, json: answer } = await ask(await uploadFile(name, damagedBytes));
     const isTold = status === 200 || String(answer['detail']).startsWith('m');
     expect([name, [200, 400].includes(status), isTold]).toEqual([name, true, true]);
   }

@@ -10,7 +10,7 @@ import { grant, idOf, listOf, send, waitFor, type Answer, type Client } from '..
 const limits = { multipartBytes: 1000, partBytes: 400 };
 const { server, ann, newDataset } = await startLab({ limits });
 let reader: Client;
-let stranger: Client;
+let strangerClient: Client;
 let vaultId: number;
 let plainId: number;
 
@@ -18,38 +18,42 @@ beforeAll(async () => {
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Versions', versioning: 'enabled' }));
   plainId = idOf(await ann.post('/v2/vaults', { name: 'Plain' }));
   reader = await server.user('reader');
-  stranger = await server.user('stranger', { domain: 'other' });
+  strangerClient = await server.user('stranger', { domain: 'other' });
   await grant(server, vaultId, reader, 'read');
 });
 
 const md5Of = (text: string): string => createHash('md5').update(text).digest('hex');
 
 /** Creates a file, or a version of it, and uploads its content unless that is null; returns the answer of the create. */
-async function put(filename: string, content: string | null, more: object = {}): Promise<Answer> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename, ...more }); // prettier-ignore
-  expect([filename, made.status]).toEqual([filename, 201]);
-  if (content !== null) expect((await upload(made, content)).status).toBe(200);
-  return made;
+async function putFile(
+  filename: string,
+  content: string | null,
+  more: object = {},
+): Promise<Answer> {
+  const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename, ...more }); // prettier-ignore
+  expect([filename, createdObject.status]).toEqual([filename, 201]);
+  if (content !== null) expect((await uploadContent(createdObject, content)).status).toBe(200);
+  return createdObject;
 }
 
-function upload(made: Answer, content: string): Promise<Answer> {
+function uploadContent(made: Answer, content: string): Promise<Answer> {
   return send('', 'PUT', String(made.json['upload_url']), content);
 }
 
-async function read(path: string, who: Client = ann): Promise<string> {
+async function readPath(path: string, who: Client = ann): Promise<string> {
   const { json } = await who.get(path);
   return (await send('', 'GET', String(json['download_url']))).text;
 }
 
-const current = (id: number): Promise<string> => read(`/v2/objects/${id}/download`);
+const currentContent = (id: number): Promise<string> => readPath(`/v2/objects/${id}/download`);
 
 /** Number, deletion and content of the versions, as the list has them. */
-async function versions(id: number, query = '?show_deleted=True'): Promise<readonly unknown[][]> {
+async function versionsOf(id: number, query = '?show_deleted=True'): Promise<readonly unknown[][]> {
   const list = listOf(await ann.get(`/v2/objects/${id}/versions${query}`));
   return list.map((one) => [one['id'], one['is_deleted'], one['is_current']]);
 }
 
-async function contents(id: number): Promise<readonly string[]> {
+async function contentsOf(id: number): Promise<readonly string[]> {
   const names = await readdir(server.data.objects);
   return names.filter((name) => name.startsWith(`${id}-`)).toSorted();
 }
@@ -61,47 +65,57 @@ async function fileBytes(vault = vaultId): Promise<number> {
 
 describe('a file that is created under an existing name', () => {
   test('gets a version, which is current once its content is there', async () => {
-    const id = idOf(await put('a.txt', 'first'));
-    const made = await put('A.TXT', null, { size: 6, md5: md5Of('second') });
+    const id = idOf(await putFile('a.txt', 'first'));
+    const secondVersion = await putFile('A.TXT', null, { size: 6, md5: md5Of('second') });
     const announced = { size: 6, md5: md5Of('second'), availability: 'unverified' };
-    expect(made.json).toMatchObject({ id, filename: 'a.txt', version_count: 2, ...announced });
+    expect(secondVersion.json).toMatchObject({
+      id,
+      filename: 'a.txt',
+      version_count: 2,
+      ...announced,
+    });
     const before = { size: 5, md5: md5Of('first'), availability: 'available', upload_url: null };
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(before);
-    expect(await current(id)).toBe('first');
-    expect((await upload(made, 'wrong!')).status).toBe(400);
-    expect(await current(id)).toBe('first');
-    expect((await upload(made, 'second')).status).toBe(200);
+    expect(await currentContent(id)).toBe('first');
+    expect((await uploadContent(secondVersion, 'wrong!')).status).toBe(400);
+    expect(await currentContent(id)).toBe('first');
+    expect((await uploadContent(secondVersion, 'second')).status).toBe(200);
     const after = { size: 6, md5: md5Of('second'), version_count: 2, availability: 'available' };
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(after);
-    expect(await current(id)).toBe('second');
-    expect(await versions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
-    expect(await read(`/v2/objects/${id}/versions/1`)).toBe('first');
+    expect(await currentContent(id)).toBe('second');
+    expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
+    expect(await readPath(`/v2/objects/${id}/versions/1`)).toBe('first');
     expect(await fileBytes()).toBe(11);
   });
 
   test('is another file where the vault keeps no versions, or another kind of object has the name', async () => {
-    const plain = { vault_id: plainId };
-    const first = await put('b.txt', 'first', plain);
-    expect((await put('b.txt', null, plain)).json).toMatchObject({ filename: 'b-1.txt', version_count: 1 }); // prettier-ignore
+    const plainVault = { vault_id: plainId };
+    const first = await putFile('b.txt', 'first', plainVault);
+    expect((await putFile('b.txt', null, plainVault)).json).toMatchObject({ filename: 'b-1.txt', version_count: 1 }); // prettier-ignore
     await ann.patch(`/v2/vaults/${plainId}`, { versioning: 'suspended' });
-    expect((await put('b.txt', null, plain)).json).toMatchObject({ filename: 'b-2.txt' });
+    expect((await putFile('b.txt', null, plainVault)).json).toMatchObject({ filename: 'b-2.txt' });
     expect((await ann.get(`/v2/objects/${idOf(first)}`)).json['version_count']).toBe(1);
     const folder = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'kinds' }); // prettier-ignore
-    expect((await put('kinds', null)).json).toMatchObject({ filename: 'kinds-1' });
-    expect((await put('a.txt', null, { parent_object_id: idOf(folder) })).json['version_count']).toBe(1); // prettier-ignore
+    expect((await putFile('kinds', null)).json).toMatchObject({ filename: 'kinds-1' });
+    expect((await putFile('a.txt', null, { parent_object_id: idOf(folder) })).json['version_count']).toBe(1); // prettier-ignore
   });
 
   test('keeps its description and tags unless others are given', async () => {
-    const id = idOf(await put('described.txt', 'x', { description: 'one', tags: ['t'] }));
-    await put('described.txt', 'y', { description: null, tags: [], metadata: {} });
+    const id = idOf(await putFile('described.txt', 'x', { description: 'one', tags: ['t'] }));
+    await putFile('described.txt', 'y', { description: null, tags: [], metadata: {} });
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ description: 'one', tags: ['t'] }); // prettier-ignore
-    await put('described.txt', 'z', { description: 'two', metadata: { run: 3 } });
-    const changed = { description: 'two', tags: ['t'], metadata: { run: 3 }, version_count: 3 };
-    expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(changed);
+    await putFile('described.txt', 'z', { description: 'two', metadata: { run: 3 } });
+    const changedFields = {
+      description: 'two',
+      tags: ['t'],
+      metadata: { run: 3 },
+      version_count: 3,
+    };
+    expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(changedFields);
   });
 
   test('gets one version for a request that is repeated with its key', async () => {
-    const id = idOf(await put('repeated.txt', 'x'));
+    const id = idOf(await putFile('repeated.txt', 'x'));
     const body = { vault_id: vaultId, object_type: 'file', filename: 'repeated.txt', md5: md5Of('y') }; // prettier-ignore
     const headers = { 'Idempotency-Key': 'version of repeated.txt' };
     const [made, again] = [
@@ -111,40 +125,40 @@ describe('a file that is created under an existing name', () => {
     expect([idOf(again), again.json['version_count']]).toEqual([id, 2]);
     expect(again.json).toMatchObject({ md5: md5Of('y'), availability: 'unverified' });
     expect(made.json['version_count']).toBe(2);
-    expect((await upload(again, 'y')).status).toBe(200);
-    expect(await versions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
+    expect((await uploadContent(again, 'y')).status).toBe(200);
+    expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('gets versions in the order in which they were begun', async () => {
-    const id = idOf(await put('order.txt', '1'));
-    const [second, third] = [await put('order.txt', null), await put('order.txt', null)];
-    await upload(third, '3');
-    await upload(second, '2');
-    expect(await current(id)).toBe('3');
-    expect(await read(`/v2/objects/${id}/versions/2`)).toBe('2');
+    const id = idOf(await putFile('order.txt', '1'));
+    const [second, third] = [await putFile('order.txt', null), await putFile('order.txt', null)];
+    await uploadContent(third, '3');
+    await uploadContent(second, '2');
+    expect(await currentContent(id)).toBe('3');
+    expect(await readPath(`/v2/objects/${id}/versions/2`)).toBe('2');
   });
 });
 
 describe('an upload to the address of a file that has content', () => {
   test('adds a version, but none for the content that it has', async () => {
-    const made = await put('again.txt', 'first');
-    const id = idOf(made);
-    await upload(made, 'first');
-    expect(await versions(id)).toHaveLength(1);
-    await upload(made, 'second');
-    await upload(made, 'first');
-    expect(await versions(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
-    expect(await contents(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
+    const firstVersion = await putFile('again.txt', 'first');
+    const id = idOf(firstVersion);
+    await uploadContent(firstVersion, 'first');
+    expect(await versionsOf(id)).toHaveLength(1);
+    await uploadContent(firstVersion, 'second');
+    await uploadContent(firstVersion, 'first');
+    expect(await versionsOf(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
+    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
   });
 
   test('replaces the content in a vault that keeps no versions', async () => {
-    const made = await put('replaced.txt', 'first', { vault_id: plainId });
-    const id = idOf(made);
+    const firstVersion = await putFile('replaced.txt', 'first', { vault_id: plainId });
+    const id = idOf(firstVersion);
     const before = await fileBytes(plainId);
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    await upload(made, 'another');
-    expect(await versions(id)).toEqual([[2, false, true]]);
-    expect(await contents(id)).toEqual([`${id}-2`]);
+    await uploadContent(firstVersion, 'another');
+    expect(await versionsOf(id)).toEqual([[2, false, true]]);
+    expect(await contentsOf(id)).toEqual([`${id}-2`]);
     expect(await fileBytes(plainId)).toBe(before + 2);
     expect((await send('', 'GET', String(url))).status).toBe(404);
   });
@@ -152,68 +166,68 @@ describe('an upload to the address of a file that has content', () => {
 
 describe('a version', () => {
   test('is deleted, shown if asked for, and brought back; the newest one left is current', async () => {
-    const id = idOf(await put('gone.txt', 'first'));
-    await put('gone.txt', 'second');
+    const id = idOf(await putFile('gone.txt', 'first'));
+    await putFile('gone.txt', 'second');
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/versions/2`)).json;
-    const deleted = await ann.delete(`/v2/objects/${id}/versions/2`);
-    expect([deleted.status, deleted.json]).toEqual([200, expect.objectContaining({ id: 2, is_deleted: true, is_current: false })]); // prettier-ignore
-    expect(await current(id)).toBe('first');
+    const deletionAnswer = await ann.delete(`/v2/objects/${id}/versions/2`);
+    expect([deletionAnswer.status, deletionAnswer.json]).toEqual([200, expect.objectContaining({ id: 2, is_deleted: true, is_current: false })]); // prettier-ignore
+    expect(await currentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ version_count: 1, size: 5 });
-    expect(await versions(id, '')).toEqual([[1, false, true]]);
-    expect(await versions(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
+    expect(await versionsOf(id, '')).toEqual([[1, false, true]]);
+    expect(await versionsOf(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
     expect((await send('', 'GET', String(url))).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(404);
-    const kept = await ann.delete(`/v2/objects/${id}/versions/1`);
-    expect([kept.status, kept.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
+    const keptAnswer = await ann.delete(`/v2/objects/${id}/versions/1`);
+    expect([keptAnswer.status, keptAnswer.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).json).toMatchObject({ is_deleted: false, is_current: true }); // prettier-ignore
-    expect(await current(id)).toBe('second');
+    expect(await currentContent(id)).toBe('second');
     expect((await send('', 'GET', String(url))).text).toBe('second');
   });
 
   test('that has no content yet can be deleted, and then takes none', async () => {
-    const id = idOf(await put('waiting.txt', null));
-    const second = await put('waiting.txt', null);
+    const id = idOf(await putFile('waiting.txt', null));
+    const second = await putFile('waiting.txt', null);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(400);
     expect((await ann.delete(`/v2/objects/${id}/versions/2`)).status).toBe(200);
     expect((await ann.delete(`/v2/objects/${id}/versions/1`)).status).toBe(409);
-    expect((await upload(second, 'late')).status).toBe(404);
-    expect(await contents(id)).toEqual([]);
+    expect((await uploadContent(second, 'late')).status).toBe(404);
+    expect(await contentsOf(id)).toEqual([]);
   });
 
   test('becomes current again as a new version with the same content', async () => {
-    const id = idOf(await put('restored.txt', 'first', { mimetype: 'text/plain' }));
-    await put('restored.txt', 'second', { mimetype: 'text/csv' });
+    const id = idOf(await putFile('restored.txt', 'first', { mimetype: 'text/plain' }));
+    await putFile('restored.txt', 'second', { mimetype: 'text/csv' });
     const restored = await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
-    const shown = { id: 3, object_id: id, md5: md5Of('first'), size: 5, is_current: true };
-    expect([restored.status, restored.json]).toEqual([200, expect.objectContaining(shown)]);
-    expect(await current(id)).toBe('first');
+    const shownVersion = { id: 3, object_id: id, md5: md5Of('first'), size: 5, is_current: true };
+    expect([restored.status, restored.json]).toEqual([200, expect.objectContaining(shownVersion)]);
+    expect(await currentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ mimetype: 'text/plain', version_count: 3 }); // prettier-ignore
-    expect(await read(`/v2/objects/${id}/versions/2`)).toBe('second');
-    await put('restored.txt', null);
+    expect(await readPath(`/v2/objects/${id}/versions/2`)).toBe('second');
+    await putFile('restored.txt', null);
     await ann.delete(`/v2/objects/${id}/versions/2`);
     for (const version_id of [undefined, 'x', 2, 3, 4, 5]) {
-      const refused = await ann.post(`/v2/objects/${id}/versions/current`, { version_id });
-      expect([version_id, refused.status, Object.keys(refused.json)]).toEqual([version_id, 400, ['version_id']]); // prettier-ignore
+      const refusedAnswer = await ann.post(`/v2/objects/${id}/versions/current`, { version_id });
+      expect([version_id, refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([version_id, 400, ['version_id']]); // prettier-ignore
     }
   });
 
   test('is kept where versions are suspended, and a restored one is added there', async () => {
     const vault = idOf(await ann.post('/v2/vaults', { name: 'Suspended', versioning: 'enabled' }));
-    const made = await put('s.txt', 'first', { vault_id: vault });
-    const id = idOf(made);
-    await put('s.txt', 'second', { vault_id: vault });
+    const firstVersion = await putFile('s.txt', 'first', { vault_id: vault });
+    const id = idOf(firstVersion);
+    await putFile('s.txt', 'second', { vault_id: vault });
     await ann.patch(`/v2/vaults/${vault}`, { versioning: 'suspended' });
-    await upload(made, 'third');
-    expect(await versions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
+    await uploadContent(firstVersion, 'third');
+    expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
     await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
-    expect(await versions(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
-    expect(await contents(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
+    expect(await versionsOf(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
+    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
   });
 
   test('is removed with its content some days after its deletion, and its number is not used again', async () => {
     const vault_id = idOf(await ann.post('/v2/vaults', { name: 'Purged', versioning: 'enabled' }));
-    const id = idOf(await put('purged.txt', 'first', { vault_id }));
-    await put('purged.txt', 'second', { vault_id });
+    const id = idOf(await putFile('purged.txt', 'first', { vault_id }));
+    await putFile('purged.txt', 'second', { vault_id });
     const bytes = await fileBytes(vault_id);
     const { json } = await ann.delete(`/v2/objects/${id}/versions/2`);
     expect(await fileBytes(vault_id)).toBe(bytes);
@@ -221,31 +235,31 @@ describe('a version', () => {
     const options = { keepVersionsMs: 5000, report: (): void => undefined };
     const sweep = (now: number): Promise<void> => sweepExpired(server.catalog, server.data, { ...options, now }); // prettier-ignore
     await sweep(at + 5000);
-    expect(await contents(id)).toEqual([`${id}-1`, `${id}-2`]);
+    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-2`]);
     await sweep(at + 5001);
-    expect(await contents(id)).toEqual([`${id}-1`]);
+    expect(await contentsOf(id)).toEqual([`${id}-1`]);
     expect(await fileBytes(vault_id)).toBe(bytes - 6);
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
-    await put('purged.txt', 'third', { vault_id });
-    expect(await versions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
+    await putFile('purged.txt', 'third', { vault_id });
+    expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('goes with its file', async () => {
-    const id = idOf(await put('deleted.txt', 'first'));
-    await put('deleted.txt', 'second');
+    const id = idOf(await putFile('deleted.txt', 'first'));
+    await putFile('deleted.txt', 'second');
     await ann.delete(`/v2/objects/${id}/versions/1`);
-    expect(await contents(id)).toHaveLength(2);
+    expect(await contentsOf(id)).toHaveLength(2);
     await ann.delete(`/v2/objects/${id}`);
-    expect(await contents(id)).toEqual([]);
+    expect(await contentsOf(id)).toEqual([]);
     expect((await ann.get(`/v2/objects/${id}/versions`)).status).toBe(404);
   });
 
   test('is for those who may read or write the vault', async () => {
-    const id = idOf(await put('rights.txt', 'first'));
-    await put('rights.txt', 'second');
+    const id = idOf(await putFile('rights.txt', 'first'));
+    await putFile('rights.txt', 'second');
     const version = `/v2/objects/${id}/versions/1`;
     const restore = `/v2/objects/${id}/versions/current`;
-    expect(await read(version, reader)).toBe('first');
+    expect(await readPath(version, reader)).toBe('first');
     for (const [method, path] of [
       ['PUT', version],
       ['DELETE', version],
@@ -253,80 +267,83 @@ describe('a version', () => {
     ] as const) {
       // prettier-ignore
       expect((await reader.call(method, path, { version_id: 1 })).status).toBe(403);
-      expect((await stranger.call(method, path, { version_id: 1 })).status).toBe(404);
+      expect((await strangerClient.call(method, path, { version_id: 1 })).status).toBe(404);
     }
-    expect((await stranger.get(version)).status).toBe(404);
-    expect((await stranger.get(`/v2/objects/${id}/versions`)).status).toBe(404);
+    expect((await strangerClient.get(version)).status).toBe(404);
+    expect((await strangerClient.get(`/v2/objects/${id}/versions`)).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/7`)).status).toBe(404);
     const folder = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }); // prettier-ignore
-    const refused = await ann.get(`/v2/objects/${idOf(folder)}/versions`);
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('Only files')]);
+    const refusedAnswer = await ann.get(`/v2/objects/${idOf(folder)}/versions`);
+    expect([refusedAnswer.status, refusedAnswer.text]).toEqual([
+      400,
+      expect.stringContaining('Only files'),
+    ]);
   });
 });
 
 describe('the rest of the server', () => {
   test('keeps a media type that is changed, for the version that is shown', async () => {
-    const made = await put('typed.txt', null, { mimetype: 'text/plain' });
-    const path = `/v2/objects/${idOf(made)}`;
-    const typed = async (): Promise<unknown> => (await ann.get(path)).json['mimetype'];
+    const typedFile = await putFile('typed.txt', null, { mimetype: 'text/plain' });
+    const path = `/v2/objects/${idOf(typedFile)}`;
+    const mimetypeOf = async (): Promise<unknown> => (await ann.get(path)).json['mimetype'];
     await ann.patch(path, { mimetype: 'text/csv' });
-    await upload(made, 'first');
-    expect(await typed()).toBe('text/csv');
-    await put('typed.txt', 'second', { mimetype: 'text/x-log' });
-    expect(await typed()).toBe('text/x-log');
+    await uploadContent(typedFile, 'first');
+    expect(await mimetypeOf()).toBe('text/csv');
+    await putFile('typed.txt', 'second', { mimetype: 'text/x-log' });
+    expect(await mimetypeOf()).toBe('text/x-log');
     await ann.delete(`${path}/versions/2`);
-    expect(await typed()).toBe('text/csv');
+    expect(await mimetypeOf()).toBe('text/csv');
   });
 
   test('uploads versions in parts', async () => {
-    const id = idOf(await put('parts.bin', 'small'));
+    const id = idOf(await putFile('parts.bin', 'small'));
     for (const [number, letter] of [
       [2, 'x'],
       [3, 'y'],
     ] as const) {
       // prettier-ignore
       const bytes = letter.repeat(900) + String(number).repeat(150);
-      const { json } = await put('parts.bin', null, { size: 1050, md5: md5Of(bytes) });
+      const { json } = await putFile('parts.bin', null, { size: 1050, md5: md5Of(bytes) });
       expect(json).toMatchObject({ id, is_multipart: true, version_count: number, size: 1050 });
       const parts = [];
       for (const part of json['presigned_urls'] as Record<string, number | string>[]) {
         const piece = bytes.slice(Number(part['start_byte']), Number(part['end_byte']) + 1);
-        const sent = await send('', 'PUT', String(part['upload_url']), piece);
-        parts.push({ part_number: part['part_number'], etag: sent.headers.get('etag') });
+        const partAnswer = await send('', 'PUT', String(part['upload_url']), piece);
+        parts.push({ part_number: part['part_number'], etag: partAnswer.headers.get('etag') });
       }
       const previous = number === 2 ? 'small' : 'x'.repeat(900) + '2'.repeat(150);
-      expect(await current(id)).toBe(previous);
+      expect(await currentContent(id)).toBe(previous);
       const { upload_id, upload_key: physical_object_id } = json;
       const done = await ann.post('/v2/complete_multi_part', { upload_id, physical_object_id, parts }); // prettier-ignore
-      expect([done.status, await current(id)]).toEqual([200, bytes]);
+      expect([done.status, await currentContent(id)]).toEqual([200, bytes]);
     }
-    const { json } = await put('parts.bin', null, { size: 2000 });
+    const { json } = await putFile('parts.bin', null, { size: 2000 });
     const [part] = json['presigned_urls'] as Record<string, string>[];
     expect((await send('', 'PUT', part!['upload_url']!, 'z'.repeat(400))).status).toBe(200);
     expect(await readdir(server.data.parts)).toEqual([`${id}-4`]);
     expect((await ann.delete(`/v2/objects/${id}/multipart-upload`)).status).toBe(200);
     expect(await readdir(server.data.parts)).toEqual([]);
-    expect((await current(id)).startsWith('y')).toBe(true);
+    expect((await currentContent(id)).startsWith('y')).toBe(true);
   });
 
   test('queries the current version', async () => {
-    const id = idOf(await put('table.csv', 'a\n1\n'));
+    const id = idOf(await putFile('table.csv', 'a\n1\n'));
     const ask = async (): Promise<unknown> => (await ann.post(`/v2/objects/${id}/data`, {})).json['results']; // prettier-ignore
     expect(await ask()).toEqual([{ a: '1' }]);
-    await put('table.csv', 'b\n2\n');
+    await putFile('table.csv', 'b\n2\n');
     expect(await ask()).toEqual([{ b: '2' }]);
     await ann.delete(`/v2/objects/${id}/versions/2`);
     expect(await ask()).toEqual([{ a: '1' }]);
   });
 
   test('copies the current version, to another name where the name is taken', async () => {
-    const id = idOf(await put('copied.txt', 'first'));
-    await put('copied.txt', 'second');
-    const made = await ann.post('/v2/object_copy_tasks', { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId }); // prettier-ignore
-    expect((await waitFor(ann, `/v2/object_copy_tasks/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+    const id = idOf(await putFile('copied.txt', 'first'));
+    await putFile('copied.txt', 'second');
+    const createdCopyTask = await ann.post('/v2/object_copy_tasks', { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId }); // prettier-ignore
+    expect((await waitFor(ann, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/copied-1.txt`));
     expect(copy).toMatchObject({ version_count: 1, size: 6, md5: md5Of('second') });
-    expect(await current(Number(copy!['id']))).toBe('second');
+    expect(await currentContent(Number(copy!['id']))).toBe('second');
   });
 
   test('exports to the path of a file as its next version', async () => {
@@ -337,7 +354,11 @@ describe('the rest of the server', () => {
       const body = { dataset_id, format: 'csv', target_full_path: 'Versions:/out/a.csv' };
       const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(await ann.post('/v2/dataset_exports', body))}`); // prettier-ignore
       const [file] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/out/a.csv`));
-      found.push([json['status'], file!['version_count'], await current(Number(file!['id']))]);
+      found.push([
+        json['status'],
+        file!['version_count'],
+        await currentContent(Number(file!['id'])),
+      ]);
     }
     const text = expect.stringMatching(/,a\r?\n.*,1\r?\n$/);
     expect(found).toEqual([['completed', 1, text], ['completed', 2, text]]); // prettier-ignore
@@ -348,14 +369,14 @@ describe('the rest of the server', () => {
     'keeps the version with which an import was created, named by %s',
     async (key) => {
       const dataset_id = await newDataset();
-      const file = await put(`${key}.jsonl`, '{"v":"first"}\n');
+      const file = await putFile(`${key}.jsonl`, '{"v":"first"}\n');
       const id = idOf(file);
-      const named =
+      const sourceParams =
         key === 'manifest' ? { manifest: { files: [{ object_id: id }] } } : { object_id: id };
-      const made = await ann.post('/v2/dataset_imports', { dataset_id, ...named });
-      await upload(file, '{"v":"second"}\n');
-      expect(await server.catalog.imports.revisionOf(idOf(made), id)).toBe(1);
-      await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+      const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...sourceParams });
+      await uploadContent(file, '{"v":"second"}\n');
+      expect(await server.catalog.imports.revisionOf(idOf(createdImport), id)).toBe(1);
+      await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       const { results } = (await ann.post(`/v2/datasets/${dataset_id}/data`, { fields: ['v'] })).json; // prettier-ignore
       expect(results).toEqual([{ v: 'first' }]);
     },

@@ -11,7 +11,7 @@ interface Imported {
   readonly datasetId: number;
 }
 
-async function imported(
+async function importFile(
   filename: string,
   content: string | Buffer,
   readerParams?: Record<string, unknown>,
@@ -21,12 +21,12 @@ async function imported(
   );
   const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
   await send('', 'PUT', String(file.json['upload_url']), content);
-  const made = await ann.post('/v2/dataset_imports', {
+  const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: idOf(file),
     ...(readerParams && { reader_params: readerParams }),
   });
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   return { json, datasetId };
 }
 
@@ -36,7 +36,7 @@ async function query(datasetId: number, body: object): Promise<Record<string, un
 
 test('GFF3 is imported by its extension and found by attributes and coordinates', async () => {
   const content = readFileSync('test/fixtures/gff3/ensembl_grch38_97.gff3');
-  const { json, datasetId } = await imported('ensembl.gff3.gz', gzipSync(content));
+  const { json, datasetId } = await importFile('ensembl.gff3.gz', gzipSync(content));
   expect(json).toMatchObject({ status: 'completed', error_message: null, genome_build: 'GRCh38' });
   expect((await query(datasetId, { limit: 0 }))['total']).toBe(82);
   const parents = [['attributes.Parent', 'transcript:ENST00000456328']];
@@ -52,7 +52,7 @@ test('GFF3 is imported by its extension and found by attributes and coordinates'
 
 test('GTF is imported by its extension', async () => {
   const content = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
-  const { json, datasetId } = await imported('ensembl.gtf.gz', content);
+  const { json, datasetId } = await importFile('ensembl.gtf.gz', content);
   expect(json).toMatchObject({ status: 'completed', genome_build: 'GRCh37' });
   const filters = [['attributes.gene_name', 'DDX11L1']];
   expect((await query(datasetId, { filters, limit: 0 }))['total']).toBe(21);
@@ -69,7 +69,7 @@ test('sequences behind ##FASTA are no records, in however many chunks a worker r
     ['a.gff3', text],
     ['b.gff3.gz', gzipSync(text, { level: 1 })],
   ] as const) {
-    const { json, datasetId } = await imported(name, content);
+    const { json, datasetId } = await importFile(name, content);
     expect(json).toMatchObject({
       status: 'completed',
       metadata: { progress: { processed_records: 30_000 }, validation: { errors_count: 0 } },
@@ -84,23 +84,23 @@ test('Nirvana JSON is imported when it is asked for by name, and keeps its heade
     JSON.stringify({ chromosome: 'chr7', position: 100 + i, refAllele: 'A', altAlleles: ['C'] });
   const positions = Array.from({ length: 50 }, (_, i) => position(i)).join(',\n');
   const text = `{"header":${JSON.stringify(header)},"positions":[\n${positions}\n],"genes":[\n{"name":"X"}\n]}\n`;
-  const { json, datasetId } = await imported('a.json.gz', gzipSync(text), { reader: 'Nirvana' });
+  const { json, datasetId } = await importFile('a.json.gz', gzipSync(text), { reader: 'Nirvana' });
   expect(json).toMatchObject({ status: 'completed', metadata: { source: header } });
   expect((await query(datasetId, { limit: 0 }))['total']).toBe(50);
 
-  const cut = await imported('cut.json', text.slice(0, 1000), { reader: 'nirvana' });
-  expect(cut.json['status']).toBe('failed');
-  const whole = text.slice(0, text.lastIndexOf(',\n{"chromosome"'));
-  const atLine = await imported('line.json', whole, { reader: 'nirvana' });
+  const cutImport = await importFile('cut.json', text.slice(0, 1000), { reader: 'nirvana' });
+  expect(cutImport.json['status']).toBe('failed');
+  const wholeText = text.slice(0, text.lastIndexOf(',\n{"chromosome"'));
+  const atLine = await importFile('line.json', wholeText, { reader: 'nirvana' });
   expect(atLine.json).toMatchObject({
     status: 'failed',
     error_message:
       'line.json: the bracket that closes the positions is missing: the file was cut off',
   });
-  const recognized = await imported('b.json', text);
-  expect((await query(recognized.datasetId, { limit: 0 }))['total']).toBe(50);
-  const asked = await imported('b.json', text, { reader: 'json' });
-  expect(asked.json['error_message']).toContain('set reader_params.reader to "nirvana"');
+  const recognizedImport = await importFile('b.json', text);
+  expect((await query(recognizedImport.datasetId, { limit: 0 }))['total']).toBe(50);
+  const askedImport = await importFile('b.json', text, { reader: 'json' });
+  expect(askedImport.json['error_message']).toContain('set reader_params.reader to "nirvana"');
 });
 
 test('a name that stands for another format than the content is no obstacle, and is told', async () => {
@@ -113,10 +113,10 @@ test('a name that stands for another format than the content is no obstacle, and
     ['features.tsv', '##gff-version 3\nchr1\tx\tgene\t5\t9\t.\t+\t.\tID=g\n', 'gff3'],
     ['list.json', '<?xml version="1.0"?>\n<list><item>1</item></list>', 'xml'],
   ] as const) {
-    const { json } = await imported(name, text);
+    const { json } = await importFile(name, text);
     expect(json).toMatchObject({ status: 'completed', error_message: null });
     expect(JSON.stringify(json['metadata'])).toContain(`the content is ${found}: read as ${found}`);
   }
-  const page = await imported('page.csv', '<!DOCTYPE html>\n<html><body>Not found</body></html>');
+  const page = await importFile('page.csv', '<!DOCTYPE html>\n<html><body>Not found</body></html>');
   expect(page.json['error_message']).toContain('this is an HTML page');
 });

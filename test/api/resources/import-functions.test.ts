@@ -6,7 +6,7 @@ import { idOf, waitFor } from '../server.js';
 
 const { server, ann, vaultId } = await startLab();
 const genes = ['BRCA1', 'TP53', 'EGFR', 'KRAS', 'MYC'];
-const known = Array.from({ length: 200 }, (_, i) => ({
+const knownRecords = Array.from({ length: 200 }, (_, i) => ({
   gene: genes[(i * i) % 4],
   score: i / 8,
   tags: i % 3 === 0 ? ['a', 'b'] : ['c'],
@@ -15,27 +15,27 @@ let knownId: number;
 
 beforeAll(async () => {
   knownId = await newDataset('known');
-  await imported(knownId, known, [{ name: 'score', data_type: 'double' }]);
+  await importRecords(knownId, knownRecords, [{ name: 'score', data_type: 'double' }]);
 });
 
 async function newDataset(name: string): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
 }
 
-async function imported(
+async function importRecords(
   datasetId: number,
   records: readonly object[],
   target_fields: readonly object[],
   more: object = {},
 ): Promise<Record<string, unknown>> {
   const body = { dataset_id: datasetId, data_records: records, target_fields, ...more };
-  const made = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }
 
-async function stored(datasetId: number, limit = 10_000): Promise<readonly Record<string, unknown>[]> {
+async function storedRecords(datasetId: number, limit = 10_000): Promise<readonly Record<string, unknown>[]> {
   const body = { limit, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
@@ -44,7 +44,7 @@ async function stored(datasetId: number, limit = 10_000): Promise<readonly Recor
 test('give each record what a query gives', async () => {
   const records = Array.from({ length: 1000 }, (_, i) => ({ i, gene: genes[i % 5] }));
   const datasetId = await newDataset('joined');
-  await imported(
+  await importRecords(
     datasetId,
     records,
     [
@@ -54,12 +54,16 @@ test('give each record what a query gives', async () => {
     ],
     { annotator_params: { data: { D: knownId } } },
   ); // prettier-ignore
-  const rows = await stored(datasetId);
+  const rows = await storedRecords(datasetId);
   expect(rows).toHaveLength(records.length);
   for (const [i, row] of rows.entries()) {
-    const own = known.filter(({ gene }) => gene === records[i]!.gene);
-    const best = Math.max(...own.map(({ score }) => score));
-    expect(row).toMatchObject({ i, count: own.length, best: own.length > 0 ? best : null });
+    const sameGene = knownRecords.filter(({ gene }) => gene === records[i]!.gene);
+    const best = Math.max(...sameGene.map(({ score }) => score));
+    expect(row).toMatchObject({
+      i,
+      count: sameGene.length,
+      best: sameGene.length > 0 ? best : null,
+    });
   }
 });
 
@@ -73,40 +77,40 @@ describe('are answered together', () => {
     { name: 'both', expression: "dataset_query(D, fields=['link'], filters=[['key', dataset_field_values(D, 'link', filters=[['key', record.key]])[0]]])[0].link", data_type: 'string' },
   ];
   const linkOf = (key: string | null): string | null => links.find((one) => one.key.toLowerCase() === key?.toLowerCase())?.link ?? null;
-  const known = (key: string | null): number => (linkOf(key) === null ? 0 : 1);
-  const wanted = records.map(({ i, key }) => {
+  const countOfKey = (key: string | null): number => (linkOf(key) === null ? 0 : 1);
+  const expectedRows = records.map(({ i, key }) => {
     const link = linkOf(key);
     const keys = [key, link].filter((one) => one !== null);
-    return { i, link, far: link === null ? -1 : known(link), counts: keys.map(known), both: linkOf(link) };
+    return { i, link, far: link === null ? -1 : countOfKey(link), counts: keys.map(countOfKey), both: linkOf(link) };
   });
   let linksId: number;
 
   beforeAll(async () => {
     linksId = await newDataset('links');
-    await imported(linksId, links, []);
+    await importRecords(linksId, links, []);
   });
 
   /** The fields as they are where an empty list and a missing one are the same. */
-  const shown = ({ i, link, far, counts, both }: Record<string, unknown>) => ({ i, link: link ?? null, far, counts: counts ?? [], both: both ?? null });
+  const shownRow = ({ i, link, far, counts, both }: Record<string, unknown>) => ({ i, link: link ?? null, far, counts: counts ?? [], both: both ?? null });
 
   test.each([{}, { post_annotation_expression: 'record' }])('in an import with %j', async (more) => {
     const datasetId = await newDataset(`together ${JSON.stringify(more)}`);
-    await imported(datasetId, records, fields, { annotator_params: { data: { D: linksId }, ...more } });
-    const rows = await stored(datasetId);
-    expect(rows.map(shown)).toEqual(wanted);
+    await importRecords(datasetId, records, fields, { annotator_params: { data: { D: linksId }, ...more } });
+    const rows = await storedRecords(datasetId);
+    expect(rows.map(shownRow)).toEqual(expectedRows);
     const failed = rows.filter((row) => row['_errors'] !== undefined && row['_errors'] !== null);
-    expect(failed).toHaveLength(wanted.filter(({ both }) => both === null).length);
+    expect(failed).toHaveLength(expectedRows.filter(({ both }) => both === null).length);
   });
 
   test('in the annotation of a request, and in a query', async () => {
     const data = { D: linksId };
     const { json } = await ann.post('/v1/annotate', { records: records.slice(0, 400), fields, data });
-    expect((json['results'] as Record<string, unknown>[]).map(shown)).toEqual(wanted.slice(0, 400));
+    expect((json['results'] as Record<string, unknown>[]).map(shownRow)).toEqual(expectedRows.slice(0, 400));
     const datasetId = await newDataset('queried');
-    await imported(datasetId, records, []);
+    await importRecords(datasetId, records, []);
     const body = { limit: 1200, target_fields: fields, annotator_params: { data } };
     const answer = await ann.post(`/v2/datasets/${datasetId}/data`, body);
-    expect((answer.json['results'] as Record<string, unknown>[]).map(shown)).toEqual(wanted);
+    expect((answer.json['results'] as Record<string, unknown>[]).map(shownRow)).toEqual(expectedRows);
   });
 }); // prettier-ignore
 
@@ -116,12 +120,12 @@ test('have the time of the request and the user of the import', async () => {
     { name: 'mail', expression: "user()['email']" },
     { name: 'at', expression: "now('UTC')" },
   ];
-  const { created_at: created } = await imported(datasetId, [{ i: 1 }, { i: 2 }], fields);
-  const rows = await stored(datasetId);
+  const { created_at: created } = await importRecords(datasetId, [{ i: 1 }, { i: 2 }], fields);
+  const rows = await storedRecords(datasetId);
   expect(new Set(rows.map(({ mail }) => mail))).toEqual(new Set(['ann@acme.org']));
   expect(new Set(rows.map(({ at }) => at)).size).toBe(1);
-  const apart = Date.parse(`${String(rows[0]!['at'])}Z`) - Date.parse(String(created));
-  expect(Math.abs(apart)).toBeLessThan(2000);
+  const distanceMs = Date.parse(`${String(rows[0]!['at'])}Z`) - Date.parse(String(created));
+  expect(Math.abs(distanceMs)).toBeLessThan(2000);
 });
 
 test('reach what their user may read, and nothing else', async () => {
@@ -131,8 +135,8 @@ test('reach what their user may read, and nothing else', async () => {
   const datasetId = await newDataset('rights');
   const count = (id: number) => ({ name: `n${id}`, expression: `dataset_count(${id})` });
   const mistake = { name: 'bad', expression: `dataset_count(${knownId}, filters=[['nope', 1]])` };
-  await imported(datasetId, [{ i: 1 }], [count(secret), count(1), mistake]);
-  const [row] = await stored(datasetId);
+  await importRecords(datasetId, [{ i: 1 }], [count(secret), count(1), mistake]);
+  const [row] = await storedRecords(datasetId);
   const errors = row!['_errors'] as Record<string, string>;
   expect(errors[`n${secret}`]).toBe(errors['n1']!.replace('1', String(secret)));
   expect(errors['n1']).toMatch(/^Dataset query failed: /);

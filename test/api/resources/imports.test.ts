@@ -18,10 +18,10 @@ describe('imports', () => {
         target_fields: null,
         priority: null,
       };
-      const made = await ann.post('/v2/dataset_imports', body);
-      expect(made.status).toBe(201);
-      expect(keysOf(made.json)).toEqual(importKeys);
-      expect(made.json).toMatchObject({
+      const createdImport = await ann.post('/v2/dataset_imports', body);
+      expect(createdImport.status).toBe(201);
+      expect(keysOf(createdImport.json)).toEqual(importKeys);
+      expect(createdImport.json).toMatchObject({
         class_name: 'DatasetImport',
         status: 'completed',
         source: 'data_records',
@@ -38,8 +38,8 @@ describe('imports', () => {
           validation: { errors_count: 0, error_codes: [] },
         },
       });
-      expect(keysOf(made.json['dataset'])).toEqual(datasetKeys);
-      const [commit, ...others] = made.json['dataset_commits'] as object[];
+      expect(keysOf(createdImport.json['dataset'])).toEqual(datasetKeys);
+      const [commit, ...others] = createdImport.json['dataset_commits'] as object[];
       expect(others).toEqual([]);
       expect(keysOf(commit)).toEqual(commitKeys);
       expect(commit).toMatchObject({
@@ -47,15 +47,17 @@ describe('imports', () => {
         status: 'completed',
         mode: 'append',
         parent_job_model: 'datasets.DatasetImport',
-        parent_job_id: idOf(made),
+        parent_job_id: idOf(createdImport),
         records_modified: 2,
         records_total: 2,
       });
-      const steps = (made.json['timestamps'] as [string, string, string][]).map(
+      const steps = (createdImport.json['timestamps'] as [string, string, string][]).map(
         ([from, to]) => `${from}-${to}`,
       );
       expect(steps).toEqual(['new-queued', 'queued-running', 'running-completed']);
-      expect((await ann.get(`/v2/dataset_imports/${idOf(made)}`)).json).toEqual(made.json);
+      expect((await ann.get(`/v2/dataset_imports/${idOf(createdImport)}`)).json).toEqual(
+        createdImport.json,
+      );
       expect(await total(datasetId)).toBe(2);
     },
   );
@@ -63,17 +65,17 @@ describe('imports', () => {
   test('of a file answer queued and run in the background', async () => {
     const datasetId = await newDataset();
     const objectId = await newFile('x.json', '{"a":1}\n{"a":"x"}\n');
-    const made = await ann.post('/v2/dataset_imports', {
+    const createdImport = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
       object_id: String(objectId),
     });
-    expect([made.status, made.json['source']]).toEqual([201, 'object']);
-    expect(made.json).toMatchObject({
+    expect([createdImport.status, createdImport.json['source']]).toEqual([201, 'object']);
+    expect(createdImport.json).toMatchObject({
       object_id: objectId,
       logical_object: objectId,
       source_object: { id: objectId },
     });
-    const done = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    const done = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
     expect(await total(datasetId)).toBe(2);
   });
@@ -84,13 +86,16 @@ describe('imports', () => {
     const manifest = {
       files: [{ object_id: objectId, name: 'y.json', url: null, reader_params: null }],
     };
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest });
-    expect([made.status, made.json['source'], made.json['manifest']]).toEqual([
-      201,
-      'manifest',
+    const createdImport = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
       manifest,
-    ]);
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe(
+    });
+    expect([
+      createdImport.status,
+      createdImport.json['source'],
+      createdImport.json['manifest'],
+    ]).toEqual([201, 'manifest', manifest]);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe(
       'completed',
     );
   });
@@ -120,23 +125,23 @@ describe('imports', () => {
     const folder = idOf(
       await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }),
     );
-    const waiting = idOf(
+    const waitingId = idOf(
       await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'w.json' }),
     );
-    const odd = await newFile('z.unknown', 'x');
-    const good = await newFile('z.json', '{}');
+    const oddFile = await newFile('z.unknown', 'x');
+    const goodFile = await newFile('z.json', '{}');
     const cases: readonly (readonly [object, string])[] = [
       [{}, 'non_field_errors'],
-      [{ records: [], object_id: good }, 'non_field_errors'],
+      [{ records: [], object_id: goodFile }, 'non_field_errors'],
       [{ object_id: folder }, 'object_id'],
-      [{ object_id: waiting }, 'object_id'],
-      [{ object_id: odd }, 'object_id'],
+      [{ object_id: waitingId }, 'object_id'],
+      [{ object_id: oddFile }, 'object_id'],
       [{ object_id: 'x' }, 'object_id'],
       [{ records: 'x' }, 'records'],
       [{ records: [1] }, 'records'],
       [{ data_records: [[]] }, 'data_records'],
       [{ data_records: Array.from({ length: 5001 }, () => ({})) }, 'data_records'],
-      [{ object_id: good, reader_params: { reader: 'odd' } }, 'reader_params'],
+      [{ object_id: goodFile, reader_params: { reader: 'odd' } }, 'reader_params'],
       [{ records: [{}], commit_mode: 'replace' }, 'commit_mode'],
       [{ records: [{}], id_fields: ['a'] }, 'id_fields'],
       [{ records: [{}], commit_mode: 'upsert', id_fields: ['a', 'a'] }, 'id_fields'],
@@ -147,7 +152,7 @@ describe('imports', () => {
       [{ records: [{}], annotator_params: { pre_annotation_expression: '(' } }, 'annotator_params'],
       [{ records: [{}], priority: 'x' }, 'priority'],
       [{ records: [{}], genome_build: 'hg19' }, 'genome_build'],
-      [{ object_id: good, reader_params: { genome_build: 'GRCh39' } }, 'reader_params'],
+      [{ object_id: goodFile, reader_params: { genome_build: 'GRCh39' } }, 'reader_params'],
     ];
     for (const [body, key] of cases) {
       const { status, json } = await ann.post('/v2/dataset_imports', {
@@ -161,13 +166,13 @@ describe('imports', () => {
 
   test('take target fields as a list or keyed by name, and give them back with all keys', async () => {
     const datasetId = await newDataset();
-    const made = await ann.post('/v2/dataset_imports', {
+    const createdImport = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
       records: { a: 1 },
       target_fields: { a: { data_type: 'string', title: 'A' } },
     });
-    expect(made.json['status']).toBe('completed');
-    expect(made.json['target_fields']).toMatchObject([
+    expect(createdImport.json['status']).toBe('completed');
+    expect(createdImport.json['target_fields']).toMatchObject([
       { name: 'a', title: 'A', data_type: 'string', is_transient: false },
     ]);
     const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=a`));
@@ -177,13 +182,15 @@ describe('imports', () => {
   test('with NaN and infinities fail with their codes and leave the dataset as it was', async () => {
     const datasetId = await newDataset();
     const body = `{"dataset_id":${datasetId},"records":[{"a":1.5},{"a":NaN},{"a":Infinity}]}`;
-    const made = await ann.post('/v2/dataset_imports', body);
-    expect([made.status, made.json['status']]).toEqual([201, 'failed']);
-    expect(made.json['error_message']).toEqual(expect.any(String));
-    const { validation } = made.json['metadata'] as { validation: { error_codes: number[] } };
+    const createdImport = await ann.post('/v2/dataset_imports', body);
+    expect([createdImport.status, createdImport.json['status']]).toEqual([201, 'failed']);
+    expect(createdImport.json['error_message']).toEqual(expect.any(String));
+    const { validation } = createdImport.json['metadata'] as {
+      validation: { error_codes: number[] };
+    };
     expect(validation.error_codes.toSorted()).toEqual([304, 305]);
     expect(await total(datasetId)).toBe(0);
-    expect(made.json['dataset_commits']).toEqual([]);
+    expect(createdImport.json['dataset_commits']).toEqual([]);
   });
 
   test('are listed, newest first, in both lists; deleting one keeps its records', async () => {
@@ -205,8 +212,8 @@ describe('imports', () => {
         'total'
       ],
     ).toBe(0);
-    const deleted = await ann.delete(`/v2/dataset_imports/${first}`);
-    expect([deleted.status, deleted.json['id']]).toEqual([200, first]);
+    const deletionAnswer = await ann.delete(`/v2/dataset_imports/${first}`);
+    expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, first]);
     expect((await ann.get(`/v2/dataset_imports/${first}`)).status).toBe(404);
     expect(await total(datasetId)).toBe(2);
   });

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hostile } from '../../engine/query/hostile.js';
+import { hostileTexts } from '../../engine/query/hostile.js';
 import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
 
 /** The texts that differ in kind; the engine's own test takes all of them in every part of a query. */
-const corpus = hostile.filter((text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text));
+const corpus = hostileTexts.filter(
+  (text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text),
+);
 
 let server: TestServer;
 let ann: Client;
@@ -36,7 +38,7 @@ afterAll(async () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-/** Every place of a query that takes text. */
+/** Every part of a query that takes text. */
 const parts: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, text]] }),
   (text) => ({ filters: [{ [text]: [['gene', text]] }] }),
@@ -48,8 +50,8 @@ const parts: readonly ((text: string) => object)[] = [
   (text) => ({ facets: { [text]: { facet_type: text } }, limit: text }),
 ]; // prettier-ignore
 
-/** What is refused or answered, and never more than that. */
-async function all(ask: (text: string) => Promise<{ status: number; text: string }>, allowed: readonly number[]): Promise<void> {
+/** Asks each text, which must be refused or answered. */
+async function askAll(ask: (text: string) => Promise<{ status: number; text: string }>, allowed: readonly number[]): Promise<void> {
   for (const text of corpus) {
     const { status, text: body } = await ask(text);
     expect([text.slice(0, 60), status, allowed.includes(status)]).toEqual([text.slice(0, 60), status, true]); // prettier-ignore
@@ -90,16 +92,20 @@ describe('hostile texts (Q1, Q2)', () => {
         expect(JSON.stringify(json['params'])).toBe(JSON.stringify(params));
         expect((await ann.delete(`/v2/saved_queries/${json['id'] as number}`)).status).toBe(200);
       }
-      const listed = await ann.get(`/v2/saved_queries?name=${encodeURIComponent(text.toWellFormed())}&dataset=${encodeURIComponent(text.toWellFormed())}`); // prettier-ignore
-      expect([200, 400]).toContain(listed.status);
+      const listedQueries = await ann.get(`/v2/saved_queries?name=${encodeURIComponent(text.toWellFormed())}&dataset=${encodeURIComponent(text.toWellFormed())}`); // prettier-ignore
+      expect([200, 400]).toContain(listedQueries.status);
     }
   });
 
   test('in beacon sets and beacons are titles and parameters like others', async () => {
     for (const [turn, text] of corpus.entries()) {
-      const made = await ann.post('/v2/beacon_sets', { title: text, description: text });
-      expect([text.slice(0, 60), [201, 400].includes(made.status)]).toEqual([text.slice(0, 60), true]); // prettier-ignore
-      if (made.status === 201) expect(made.json).toMatchObject({ title: text, description: text });
+      const createdBeaconSet = await ann.post('/v2/beacon_sets', {
+        title: text,
+        description: text,
+      });
+      expect([text.slice(0, 60), [201, 400].includes(createdBeaconSet.status)]).toEqual([text.slice(0, 60), true]); // prettier-ignore
+      if (createdBeaconSet.status === 201)
+        expect(createdBeaconSet.json).toMatchObject({ title: text, description: text });
       for (const [i, part] of parts.entries()) {
         if ((i + turn) % 4 > 0) continue;
         const params = part(text);
@@ -107,12 +113,12 @@ describe('hostile texts (Q1, Q2)', () => {
         expect([201, 400]).toContain(beacon.status);
         if (beacon.status !== 201) continue;
         const path = `/v2/beacons/${idOf(beacon)}`;
-        const asked = await ann.post(`${path}/query`, { query: 'G1', entity_type: 'gene' });
-        expect([200, 400]).toContain(asked.status);
+        const queryAnswer = await ann.post(`${path}/query`, { query: 'G1', entity_type: 'gene' });
+        expect([200, 400]).toContain(queryAnswer.status);
         expect((await ann.delete(path)).status).toBe(200);
       }
-      const strange = { beacon_set_id: text, title: 'x', vault_object_id: text, params: text };
-      expect([400, 404]).toContain((await ann.post('/v2/beacons', strange)).status);
+      const strangeBody = { beacon_set_id: text, title: 'x', vault_object_id: text, params: text };
+      expect([400, 404]).toContain((await ann.post('/v2/beacons', strangeBody)).status);
     }
   });
 
@@ -120,8 +126,8 @@ describe('hostile texts (Q1, Q2)', () => {
     const body = (text: string): object =>
       key === 'query' ? { query: text, entity_type: 'gene' } : { query: 'G1', entity_type: text };
     for (const path of [`/v2/beacon_sets/${setId}/query`, `/v2/beacons/${beaconId}/query`]) {
-      await all(async (text) => ann.post(path, body(text)), [200, 400]);
-      await all(async (text) => ann.post(path, { query: [text, 'G1'] }), [200, 400]);
+      await askAll(async (text) => ann.post(path, body(text)), [200, 400]);
+      await askAll(async (text) => ann.post(path, { query: [text, 'G1'] }), [200, 400]);
     }
   });
 
@@ -129,16 +135,16 @@ describe('hostile texts (Q1, Q2)', () => {
     const [data, signature] = cursor.split('.') as [string, string?];
     const ask = (made: string): ReturnType<Client['post']> => ann.post(`/v2/datasets/${datasetId}/data`, { limit: 2, cursor: made }); // prettier-ignore
     const begins = new Set(['', '*', 'true']);
-    await all(async (text) => (begins.has(text) ? ask('x') : ask(text)), [400]);
-    await all(async (text) => ask(`${Buffer.from(text).toString('base64url')}.${signature ?? ''}`), [400]); // prettier-ignore
-    await all(async (text) => ask(`${data}.${text}`), [400]);
+    await askAll(async (text) => (begins.has(text) ? ask('x') : ask(text)), [400]);
+    await askAll(async (text) => ask(`${Buffer.from(text).toString('base64url')}.${signature ?? ''}`), [400]); // prettier-ignore
+    await askAll(async (text) => ask(`${data}.${text}`), [400]);
     expect((await ask(cursor)).status).toBe(200);
   });
 
   test('as options of a field’s facets', async () => {
     for (const key of ['facet_type', 'limit', 'interval', 'percents', 'extended', 'facets']) {
       for (const id of fieldIds.slice(0, 3))
-        await all(async (text) => ann.get(`/v2/dataset_fields/${id}/facets?${key}=${encodeURIComponent(text.toWellFormed())}`), [200, 400]); // prettier-ignore
+        await askAll(async (text) => ann.get(`/v2/dataset_fields/${id}/facets?${key}=${encodeURIComponent(text.toWellFormed())}`), [200, 400]); // prettier-ignore
     }
   });
 

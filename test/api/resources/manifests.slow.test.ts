@@ -36,21 +36,21 @@ afterAll(async () => {
   await host.close();
 });
 afterEach(() => {
-  const left = readdirSync(server.data.scratch).filter((name) => !name.startsWith('spill'));
-  expect(left).toEqual([]);
+  const filesLeft = readdirSync(server.data.scratch).filter((name) => !name.startsWith('spill'));
+  expect(filesLeft).toEqual([]);
 });
 
 async function openLab(limits: Partial<FetchLimits> = {}): Promise<Lab> {
-  const made = await startServer({
+  const newServer = await startServer({
     scheduler: {
       config: { threads: 1, workerMemoryMb: 512, allowAddresses: [`127.0.0.1:${host.port}`] },
       fetchLimits: { ...patientLimits, retries: 1, ...limits },
       report: () => undefined, // one test kills the worker
     },
   });
-  const user = await made.user('ann');
+  const user = await newServer.user('ann');
   const vaultId = idOf(await user.post('/v2/vaults', { name: 'Lab' }));
-  return { server: made, ann: user, vaultId };
+  return { server: newServer, ann: user, vaultId };
 }
 
 const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
@@ -64,13 +64,13 @@ async function newDataset(at = lab): Promise<number> {
 
 async function newFile(filename: string, body: string | Uint8Array, at = lab): Promise<number> {
   const file = { vault_id: at.vaultId, object_type: 'file', filename };
-  const made = await at.ann.post('/v2/objects', file);
-  await send('', 'PUT', String(made.json['upload_url']), body);
-  return idOf(made);
+  const createdObject = await at.ann.post('/v2/objects', file);
+  await send('', 'PUT', String(createdObject.json['upload_url']), body);
+  return idOf(createdObject);
 }
 
 /** Serves these files by path, with these headers. */
-function serve(
+function serveFiles(
   files: Readonly<Record<string, string | Uint8Array>>,
   headers: readonly string[] = [],
 ): void {
@@ -81,15 +81,16 @@ function serve(
   };
 }
 
-async function run(datasetId: number, files: unknown, at = lab) {
+async function runManifest(datasetId: number, files: unknown, at = lab) {
   const body = { dataset_id: datasetId, manifest: { files } };
-  const made = await at.ann.post('/v2/dataset_imports', body);
-  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`);
-  await at.server.scheduler.wait(Number(made.json['task_id'])); // until its scratch folder is deleted, too
-  return (await waitFor(at.ann, `/v2/dataset_imports/${idOf(made)}`)).json;
+  const createdImport = await at.ann.post('/v2/dataset_imports', body);
+  if (createdImport.status !== 201)
+    throw new Error(`${createdImport.status} ${createdImport.text}`);
+  await at.server.scheduler.wait(Number(createdImport.json['task_id'])); // until its scratch folder is deleted, too
+  return (await waitFor(at.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function records(datasetId: number, at = lab): Promise<readonly unknown[]> {
+async function recordsOf(datasetId: number, at = lab): Promise<readonly unknown[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
   return (await at.ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
 }
@@ -113,12 +114,12 @@ const samples: Readonly<Record<string, string | Uint8Array>> = {
 
 describe('a manifest', () => {
   test('of URLs of several formats comes to the same as the uploaded files', async () => {
-    serve(samples);
+    serveFiles(samples);
     const params = (path: string): object =>
       path === '/c.csv' ? { reader_params: { delimiter: ';' } } : { reader_params: null };
     const paths = Object.keys(samples);
     const byUrl = await newDataset();
-    const fetched = await run(
+    const fetched = await runManifest(
       byUrl,
       paths.map((path) => {
         const bytes = Buffer.from(samples[path]!);
@@ -132,10 +133,10 @@ describe('a manifest', () => {
       const id = await newFile(path.slice(1), samples[path]!);
       files.push({ object_id: id, md5: md5(samples[path]!), ...params(path) });
     }
-    expect((await run(byUpload, files))['status']).toBe('completed');
-    const found = await records(byUrl);
+    expect((await runManifest(byUpload, files))['status']).toBe('completed');
+    const found = await recordsOf(byUrl);
     expect(found).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
-    expect(found).toEqual(await records(byUpload));
+    expect(found).toEqual(await recordsOf(byUpload));
     expect(fetched['manifest']).toMatchObject({
       files: [{ url: host.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
     });
@@ -146,14 +147,14 @@ describe('a manifest', () => {
   });
 
   test('may mix URLs and objects, and name the format where no name does', async () => {
-    serve({
+    serveFiles({
       '/download?id=1': '{"n":1}\n',
       '/x': 'n\tm\n2\ta\n',
       '/y.txt': '{"n":3}\n',
       '/z': '{"n":5}\n',
     });
     const datasetId = await newDataset();
-    const done = await run(datasetId, [
+    const done = await runManifest(datasetId, [
       { url: host.url('/download?id=1'), name: 'export.json' },
       { url: host.url('/x'), format: 'tsv' },
       { url: host.url('/y.txt'), reader_params: { reader: 'json' } },
@@ -161,7 +162,7 @@ describe('a manifest', () => {
       { url: host.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
     ]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect((await records(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
+    expect((await recordsOf(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
       1, 2, 3, 4, 5,
     ]);
   });
@@ -231,8 +232,8 @@ describe('a manifest', () => {
       dataset_id: datasetId,
       manifest: { files: all },
     });
-    const said = (wrong.json['manifest'] as string[]).join('\n');
-    for (let i = 1; i <= all.length; i += 1) expect(said).toContain(`File ${i}`);
+    const manifestErrors = (wrong.json['manifest'] as string[]).join('\n');
+    for (let i = 1; i <= all.length; i += 1) expect(manifestErrors).toContain(`File ${i}`);
     for (const files of [undefined, null, [], {}, 'x', [1], [[]], [null]]) {
       const manifest = { files, other: 1 };
       const { status, json } = await ann.post('/v2/dataset_imports', {
@@ -260,23 +261,23 @@ describe('a manifest', () => {
   test('whose uploaded file is another one than it says fails before it is read', async () => {
     const datasetId = await newDataset();
     const id = await newFile('m.json', '{"n":1}\n');
-    const good = md5('{"n":1}\n');
-    const base64 = Buffer.from(good, 'hex').toString('base64');
+    const goodMd5 = md5('{"n":1}\n');
+    const base64 = Buffer.from(goodMd5, 'hex').toString('base64');
     for (const [entry, expected] of [
       [
         { md5: '0'.repeat(32) },
-        `m.json: its md5 is ${good}, not ${'0'.repeat(32)} as the manifest says`,
+        `m.json: its md5 is ${goodMd5}, not ${'0'.repeat(32)} as the manifest says`,
       ],
-      [{ base64_md5: Buffer.alloc(16).toString('base64') }, `m.json: its md5 is ${good}`],
+      [{ base64_md5: Buffer.alloc(16).toString('base64') }, `m.json: its md5 is ${goodMd5}`],
       [{ size: 9 }, 'm.json: has 8 bytes, not the 9 that the manifest says (size)'],
     ] as const) {
-      const done = await run(datasetId, [{ object_id: id, ...entry }]);
+      const done = await runManifest(datasetId, [{ object_id: id, ...entry }]);
       expect(done['status']).toBe('failed');
       expect(done['error_message']).toContain(expected);
     }
-    expect(await records(datasetId)).toEqual([]);
-    const right = { object_id: id, md5: good.toUpperCase(), base64_md5: base64, size: '8' };
-    expect((await run(datasetId, [right]))['status']).toBe('completed');
+    expect(await recordsOf(datasetId)).toEqual([]);
+    const right = { object_id: id, md5: goodMd5.toUpperCase(), base64_md5: base64, size: '8' };
+    expect((await runManifest(datasetId, [right]))['status']).toBe('completed');
   });
 });
 
@@ -291,17 +292,17 @@ describe('N8: an encoding on top of the file', () => {
     ['/a.json.gz', gz, ['Content-Encoding: x-gzip']],
     ['/a.json', brotliCompressSync(text), ['Content-Encoding: br']],
   ] as const)('%s gives the same records (%#)', async (path, body, headers) => {
-    serve({ [path]: body }, headers);
+    serveFiles({ [path]: body }, headers);
     const datasetId = await newDataset();
-    const done = await run(datasetId, [{ url: host.url(path) }]);
+    const done = await runManifest(datasetId, [{ url: host.url(path) }]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await records(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await recordsOf(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   test('but no third layer is removed', async () => {
-    serve({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
+    serveFiles({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
     const datasetId = await newDataset();
-    const done = await run(datasetId, [{ url: host.url('/a.json.gz') }]);
+    const done = await runManifest(datasetId, [{ url: host.url('/a.json.gz') }]);
     expect(done['status']).toBe('failed');
     expect(done['error_message']).toMatch(/compressed twice/);
   });
@@ -309,7 +310,7 @@ describe('N8: an encoding on top of the file', () => {
 
 describe('N6, N9: a host that fails leaves nothing', () => {
   const marker = 'internal-secret-marker';
-  const good = '{"n":1}\n';
+  const goodText = '{"n":1}\n';
   test.each<[string, Script, RegExp, Partial<FetchLimits>]>([
     [
       'answers never',
@@ -325,12 +326,12 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     ],
   ])('when it %s', async (_, bad, expected, limits) => {
     // A busy machine may exceed so short a limit with a good host, too: so nothing else is fetched with it.
-    const short = await openLab(limits);
+    const shortLab = await openLab(limits);
     try {
-      const goodId = await newFile('good.json', good, short);
-      await expectNothing(short, { object_id: goodId }, bad, expected);
+      const goodId = await newFile('good.json', goodText, shortLab);
+      await expectNothing(shortLab, { object_id: goodId }, bad, expected);
     } finally {
-      await short.server.close();
+      await shortLab.server.close();
     }
   });
 
@@ -347,13 +348,13 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     ],
     [
       'sends more than size',
-      (socket) => void socket.end(answer(good.repeat(2))),
+      (socket) => void socket.end(answer(goodText.repeat(2))),
       /more than the 8 bytes/,
       { size: 8 },
     ],
     [
       'sends other bytes',
-      (socket) => void socket.end(answer(good)),
+      (socket) => void socket.end(answer(goodText)),
       /its md5 is [0-9a-f]{32}, not 0{32}/,
       { md5: '0'.repeat(32) },
     ],
@@ -392,17 +393,17 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     const datasetId = await newDataset(at);
     const version = (await at.server.store.snapshot(datasetId)).version;
     script = (socket, text, nth) => {
-      if (text.includes('/good.json')) socket.end(answer(good));
+      if (text.includes('/good.json')) socket.end(answer(goodText));
       else bad(socket, text, nth);
     };
     const files = [goodFile, { url: host.url('/bad.json?secret=of-the-user'), ...more }];
-    const done = await run(datasetId, files, at);
+    const done = await runManifest(datasetId, files, at);
     expect(done['status']).toBe('failed');
     expect(done['error_message']).toMatch(expected);
     expect(done['error_message']).toMatch(/^bad\.json: /);
     expect((await at.server.store.snapshot(datasetId)).version).toBe(version);
-    expect(await records(datasetId, at)).toEqual([]);
-    const seen = [
+    expect(await recordsOf(datasetId, at)).toEqual([]);
+    const seenTexts = [
       (await at.ann.get('/v2/tasks')).text,
       (await at.ann.get(`/v2/tasks/${String(done['task_id'])}`)).text,
       JSON.stringify(done),
@@ -410,7 +411,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     ].join('\n');
     for (const secret of [marker, '10.9.8.7', '127.0.0.1:1']) {
       // The manifest itself names the host that the user wrote.
-      expect(seen.replaceAll(`127.0.0.1:${host.port}`, '')).not.toContain(secret);
+      expect(seenTexts.replaceAll(`127.0.0.1:${host.port}`, '')).not.toContain(secret);
     }
   }
 
@@ -418,7 +419,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     const before = host.connections;
     for (const at of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
       const datasetId = await newDataset();
-      const done = await run(datasetId, [{ url: `http://${at}:${host.port + 1}/a.json` }]);
+      const done = await runManifest(datasetId, [{ url: `http://${at}:${host.port + 1}/a.json` }]);
       expect([at, done['status'], done['error_message']]).toEqual([
         at,
         'failed',
@@ -430,10 +431,10 @@ describe('N6, N9: a host that fails leaves nothing', () => {
 });
 
 test('a canceled import stops fetching at once', async () => {
-  let ended = false;
+  let hasEnded = false;
   const began = new Promise<void>((resolve) => {
     script = (socket) => {
-      socket.on('close', () => (ended = true));
+      socket.on('close', () => (hasEnded = true));
       socket.write(`${head(200, ['Content-Length: 1000000'])}{`, () => resolve());
     };
   });
@@ -443,7 +444,7 @@ test('a canceled import stops fetching at once', async () => {
   await began;
   const canceled = await ann.put(`/v2/dataset_imports/${id}`, { status: 'canceled' });
   expect([canceled.status, canceled.json['status']]).toEqual([200, 'canceled']);
-  expect(ended).toBe(true);
+  expect(hasEnded).toBe(true);
 });
 
 test('a worker that dies while it fetches costs a second try and nothing else', async () => {
@@ -456,16 +457,16 @@ test('a worker that dies while it fetches costs a second try and nothing else', 
     } else socket.end(answer('{"n":1}\n'));
   };
   const datasetId = await newDataset();
-  const done = await run(datasetId, [{ url: host.url('/a.json') }]);
+  const done = await runManifest(datasetId, [{ url: host.url('/a.json') }]);
   expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
-  expect(await records(datasetId)).toEqual([{ n: 1 }]);
+  expect(await recordsOf(datasetId)).toEqual([{ n: 1 }]);
 });
 
 test('a file of another host is listed with its progress', async () => {
   const body = '{"n":1}\n'.repeat(50_000);
-  serve({ '/p.json': body });
+  serveFiles({ '/p.json': body });
   const datasetId = await newDataset();
-  const done = await run(datasetId, [{ url: host.url('/p.json') }]);
+  const done = await runManifest(datasetId, [{ url: host.url('/p.json') }]);
   expect(done['metadata']).toMatchObject({
     progress: { processed_records: 50_000, total_bytes: body.length, percent: 100 },
   });

@@ -16,11 +16,11 @@ let sourceId: number;
 
 beforeAll(async () => {
   sourceId = await newDataset('source');
-  // In parts, so that there are several segments.
+  // Imported in parts, so that there are several segments.
   for (let from = 0; from < rows; from += 1000) {
     const body = { dataset_id: sourceId, data_records: records.slice(from, from + 1000) };
-    const made = await ann.post('/v2/dataset_imports', body);
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+    const createdImport = await ann.post('/v2/dataset_imports', body);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
   }
 });
 
@@ -28,15 +28,18 @@ async function newDataset(name: string): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `${name}${Math.random()}` }));
 } // prettier-ignore
 
-async function migrated(body: object): Promise<Record<string, unknown>> {
-  const made = await ann.post('/v2/dataset_migrations', { source_id: sourceId, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+async function migrateRecords(body: object): Promise<Record<string, unknown>> {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: sourceId,
+    ...body,
+  });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }
 
-async function stored(datasetId: number, more: object = {}): Promise<readonly Record<string, unknown>[]> {
+async function storedRecords(datasetId: number, more: object = {}): Promise<readonly Record<string, unknown>[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'], ...more };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
@@ -49,7 +52,7 @@ async function typesOf(datasetId: number): Promise<Record<string, unknown>> {
 
 test('are stored with the fields that the query selects, and see all of the source', async () => {
   const target_id = await newDataset('computed');
-  const { metadata } = await migrated({
+  const { metadata } = await migrateRecords({
     target_id,
     source_params: { fields: ['i', 'gene'], filters: [['i__lt', 2500]] },
     target_fields: [
@@ -62,7 +65,7 @@ test('are stored with the fields that the query selects, and see all of the sour
       { name: 'from', expression: 'source_dataset + target_dataset' },
     ],
   }); // prettier-ignore
-  const found = await stored(target_id);
+  const found = await storedRecords(target_id);
   expect(found).toHaveLength(2500);
   for (const [n, row] of found.entries()) {
     const { i, gene, ad, info } = records[n]!;
@@ -73,7 +76,7 @@ test('are stored with the fields that the query selects, and see all of the sour
       depth,
       vaf: depth === 0 ? null : ad[1]! / depth,
       consequence: info.csq ? 'stop/gain' : null,
-      // One type for all chunks.
+      // The type is the same in all chunks.
       late: i < 2400 ? String(i) : 'end',
       from: `${sourceId}${target_id}`,
       ...(row['_errors'] !== undefined && { _errors: row['_errors'] }),
@@ -92,21 +95,21 @@ test('that fail are noted beside the errors that records of the source have', as
   const failing = { name: 'q', expression: '1 / record.i', data_type: 'double' };
   const source_id = await newDataset('failed');
   const data_records = [0, 1, 2].map((i) => ({ i, n: i === 1 ? 0 : i }));
-  const made = await ann.post('/v2/dataset_imports', { dataset_id: source_id, data_records, target_fields: [failing] });
-  await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
-  const again = { name: 'r', expression: '1 / (record.i - 2)', data_type: 'double' };
+  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: source_id, data_records, target_fields: [failing] });
+  await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const failingField = { name: 'r', expression: '1 / (record.i - 2)', data_type: 'double' };
   const target_id = await newDataset('failed again');
-  await migrated({ source_id, target_id, target_fields: [again] });
-  const wanted = [
+  await migrateRecords({ source_id, target_id, target_fields: [failingField] });
+  const expectedRecords = [
     { i: 0, n: 0, q: null, r: -0.5, _errors: { q: 'division by zero (line 1, column 3)' } },
     { i: 1, n: 0, q: 1, r: -1, _errors: null },
     { i: 2, n: 2, q: 0.5, r: null, _errors: { r: 'division by zero (line 1, column 3)' } },
   ];
-  expect(await stored(target_id)).toEqual(wanted);
-  const selected = await newDataset('failed selected');
-  await migrated({ source_id, target_id: selected, source_params: { fields: ['i'] }, target_fields: [again] });
-  expect((await stored(selected))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
-  expect((await stored(selected))[2]).toEqual({ i: 2, r: null, _errors: wanted[2]!['_errors'] });
+  expect(await storedRecords(target_id)).toEqual(expectedRecords);
+  const selectedTarget = await newDataset('failed selected');
+  await migrateRecords({ source_id, target_id: selectedTarget, source_params: { fields: ['i'] }, target_fields: [failingField] });
+  expect((await storedRecords(selectedTarget))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
+  expect((await storedRecords(selectedTarget))[2]).toEqual({ i: 2, r: null, _errors: expectedRecords[2]!['_errors'] });
 }); // prettier-ignore
 
 test('are those that a query computes', async () => {
@@ -116,39 +119,39 @@ test('are those that a query computes', async () => {
     { name: 'whole', expression: "','.join(sorted(k for k in record if record[k] is not None))", data_type: 'string' },
   ];
   const target_id = await newDataset('same');
-  await migrated({ target_id, source_params: { fields: ['i'] }, target_fields: target_fields.slice(0, 2) });
-  const wanted = await stored(sourceId, { fields: ['i'], exclude_fields: [], target_fields: target_fields.slice(0, 2) });
-  expect(await stored(target_id)).toEqual(wanted);
-  const whole = await newDataset('whole');
-  await migrated({ target_id: whole, source_params: { fields: ['i'], limit: 2 }, target_fields: target_fields.slice(2) });
-  expect((await stored(whole))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
+  await migrateRecords({ target_id, source_params: { fields: ['i'] }, target_fields: target_fields.slice(0, 2) });
+  const expectedRecords = await storedRecords(sourceId, { fields: ['i'], exclude_fields: [], target_fields: target_fields.slice(0, 2) });
+  expect(await storedRecords(target_id)).toEqual(expectedRecords);
+  const wholeTarget = await newDataset('whole');
+  await migrateRecords({ target_id: wholeTarget, source_params: { fields: ['i'], limit: 2 }, target_fields: target_fields.slice(2) });
+  expect((await storedRecords(wholeTarget))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
 }); // prettier-ignore
 
 test('replace fields of the dataset itself, by _id', async () => {
-  const own = await newDataset('own');
-  await migrated({ target_id: own, source_params: { limit: 1500 } });
-  const before = await stored(own);
-  await migrated({
-    source_id: own,
-    target_id: own,
+  const ownTarget = await newDataset('own');
+  await migrateRecords({ target_id: ownTarget, source_params: { limit: 1500 } });
+  const before = await storedRecords(ownTarget);
+  await migrateRecords({
+    source_id: ownTarget,
+    target_id: ownTarget,
     commit_mode: 'upsert',
     source_params: { filters: [['i__gte', 100]], fields: ['i'] },
     target_fields: [{ name: 'twice', expression: 'record.i * 2', data_type: 'long' }],
   });
-  const wanted = before.map((record) => ({ ...record, twice: Number(record['i']) >= 100 ? 2 * Number(record['i']) : null })); // prettier-ignore
-  expect(await stored(own)).toEqual(wanted);
+  const expectedRecords = before.map((record) => ({ ...record, twice: Number(record['i']) >= 100 ? 2 * Number(record['i']) : null })); // prettier-ignore
+  expect(await storedRecords(ownTarget)).toEqual(expectedRecords);
 });
 
 test('a dry run reports them and changes nothing', async () => {
   const target_id = await newDataset('dry');
-  const { metadata } = await migrated({
+  const { metadata } = await migrateRecords({
     target_id,
     dry_run: true,
     source_params: { fields: ['i'] },
     target_fields: [{ name: 'n', expression: 'record.i + 1', data_type: 'long' }],
   });
   expect(JSON.stringify((metadata as { dry_run: unknown }).dry_run)).toContain('"n":1');
-  expect(await stored(target_id)).toEqual([]);
+  expect(await storedRecords(target_id)).toEqual([]);
 });
 
 test.each<[object, string]>([

@@ -11,57 +11,64 @@ async function recordsOf(datasetId: number): Promise<readonly Json[]> {
   return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
 }
 
-async function imported(dataset_id: number, body: object): Promise<void> {
+async function importInto(dataset_id: number, body: object): Promise<void> {
   const { json } = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
 async function migrate(source_id: number, target_id: number, body: object): Promise<Json> {
-  const made = await ann.post('/v2/dataset_migrations', { source_id, target_id, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  return (await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`)).json;
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id,
+    target_id,
+    ...body,
+  });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  return (await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`)).json;
 }
 
-async function migrated(source: number, target: number, body: object): Promise<Json> {
+async function migrateInto(source: number, target: number, body: object): Promise<Json> {
   const done = await migrate(source, target, body);
   expect([done['error_message'], done['status']]).toEqual([null, 'completed']);
   return done;
 }
 
-async function made(): Promise<number> {
+async function newSourceDataset(): Promise<number> {
   const datasetId = await newDataset();
   const records = Array.from({ length: 30 }, (_, n) => ({ n, word: `w${n}`, info: { a: n, b: ['x'] } })); // prettier-ignore
-  await imported(datasetId, { records });
+  await importInto(datasetId, { records });
   return datasetId;
 }
 
 test('overwrite gives the target the same records under the same ids, and later only what has changed', async () => {
-  const [source, target] = [await made(), await newDataset()];
-  const first = await migrated(source, target, { commit_mode: 'overwrite' });
+  const [source, target] = [await newSourceDataset(), await newDataset()];
+  const first = await migrateInto(source, target, { commit_mode: 'overwrite' });
   expect((first['metadata'] as Json)['changes']).toEqual({ records_added: 30, records_changed: 0 });
   expect(await recordsOf(target)).toEqual(await recordsOf(source));
   const ids = (await recordsOf(source)).map(({ _id }) => _id);
   const changes = [{ _id: ids[7], n: 700, word: 'new' }, { _id: ids[3], n: 300, word: 'other' }, { n: 31, word: 'added' }]; // prettier-ignore
-  await imported(source, { commit_mode: 'upsert', records: changes });
-  const second = await migrated(source, target, { commit_mode: 'overwrite', source_params: { filters: [['n__gt', 30]] } }); // prettier-ignore
+  await importInto(source, { commit_mode: 'upsert', records: changes });
+  const second = await migrateInto(source, target, { commit_mode: 'overwrite', source_params: { filters: [['n__gt', 30]] } }); // prettier-ignore
   expect(second).toMatchObject({ documents_count: 3, metadata: { changes: { records_added: 1, records_changed: 2 } } }); // prettier-ignore
   expect(await recordsOf(target)).toEqual(await recordsOf(source));
   const [commit] = second['dataset_commits'] as Json[];
   expect(commit).toMatchObject({ mode: 'overwrite', records_added: 1, records_changed: 2, records_total: 31 }); // prettier-ignore
-  const undone = await ann.post(`/v2/dataset_commits/${String(commit!['id'])}/rollback`, {});
-  expect([undone.status, undone.json['records_total']]).toEqual([201, 30]);
+  const rollbackAnswer = await ann.post(
+    `/v2/dataset_commits/${String(commit!['id'])}/rollback`,
+    {},
+  );
+  expect([rollbackAnswer.status, rollbackAnswer.json['records_total']]).toEqual([201, 30]);
   expect((await recordsOf(target)).map(({ word }) => word)).toEqual(Array.from({ length: 30 }, (_, n) => `w${n}`)); // prettier-ignore
 });
 
 test('upsert by id_fields adds fields to the records of the target, which keep their ids', async () => {
-  const [source, target] = [await newDataset(), await made()];
-  await imported(source, { records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
+  const [source, target] = [await newDataset(), await newSourceDataset()];
+  await importInto(source, { records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
   const before = await recordsOf(target);
   const body = { commit_mode: 'upsert', id_fields: ['n'], source_params: { exclude_fields: ['key'] } }; // prettier-ignore
-  const dry = await migrate(source, target, { ...body, dry_run: true });
-  expect((dry['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 2 }); // prettier-ignore
+  const dryRun = await migrate(source, target, { ...body, dry_run: true });
+  expect((dryRun['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 2 }); // prettier-ignore
   expect(await recordsOf(target)).toEqual(before);
-  await migrated(source, target, body);
+  await migrateInto(source, target, body);
   const after = await recordsOf(target);
   expect(after[5]).toEqual({ ...before[5], score: 0.5 });
   expect(after[8]).toEqual({ ...before[8], score: null, info: { a: -8, b: ['x'] } });
@@ -70,26 +77,26 @@ test('upsert by id_fields adds fields to the records of the target, which keep t
 });
 
 test('a dataset overwrites its own records, without some of their fields', async () => {
-  const dataset = await made();
+  const dataset = await newSourceDataset();
   const before = await recordsOf(dataset);
   const source_params = { filters: [['n__lt', 3]], exclude_fields: ['word'] };
-  await migrated(dataset, dataset, { commit_mode: 'overwrite', source_params });
+  await migrateInto(dataset, dataset, { commit_mode: 'overwrite', source_params });
   expect(await recordsOf(dataset)).toEqual(
     before.map((record, n) => (n < 3 ? { ...record, word: null } : record)),
   );
 });
 
 test('deletes by id_fields what another dataset lists', async () => {
-  const [source, target] = [await newDataset(), await made()];
-  await imported(source, { records: [{ word: 'w1' }, { word: 'w2' }, { word: 'nobody' }] });
-  const done = await migrated(source, target, { commit_mode: 'delete', id_fields: ['word'] });
+  const [source, target] = [await newDataset(), await newSourceDataset()];
+  await importInto(source, { records: [{ word: 'w1' }, { word: 'w2' }, { word: 'nobody' }] });
+  const done = await migrateInto(source, target, { commit_mode: 'delete', id_fields: ['word'] });
   expect((done['metadata'] as Json)['deletions']).toEqual({ records_deleted: 2, ids_not_found: 1 });
   expect((await recordsOf(target)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
 });
 
 test('two records with the same key fail the migration, and change nothing', async () => {
-  const [source, target] = [await newDataset(), await made()];
-  await imported(source, { records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
+  const [source, target] = [await newDataset(), await newSourceDataset()];
+  await importInto(source, { records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
   const before = await recordsOf(target);
   const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
   expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^records 1 and 3 have the same n/)]); // prettier-ignore

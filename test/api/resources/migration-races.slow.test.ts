@@ -11,7 +11,7 @@ let ann: Client;
 let vaultId: number;
 /** While it is set, the results of migrations wait to be published. */
 let isHeld = false;
-let held: FromWorker[] = [];
+let heldMessages: FromWorker[] = [];
 let deliver: (message: FromWorker) => void;
 const migrations = new Set<number>();
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
       startHost: (config, heartbeatTimeoutMs, events) => {
         deliver = events.message;
         const message = (one: FromWorker): void => {
-          if (isHeld && one.type === 'done' && migrations.has(one.taskId)) held.push(one);
+          if (isHeld && one.type === 'done' && migrations.has(one.taskId)) heldMessages.push(one);
           else events.message(one);
         };
         const host: Host = startHost(config, heartbeatTimeoutMs, { ...events, message });
@@ -40,14 +40,14 @@ afterAll(() => server.close());
 
 let names = 0;
 
-async function filled(records: readonly object[]): Promise<number> {
+async function newFilledDataset(records: readonly object[]): Promise<number> {
   const body = { vault_id: vaultId, name: `d${names++}` };
   const dataset_id = idOf(await ann.post('/v2/datasets', body));
   if (records.length > 0) await ann.post('/v2/dataset_imports', { dataset_id, records });
   return dataset_id;
 }
 
-async function found(datasetId: number): Promise<readonly Record<string, unknown>[]> {
+async function recordsOf(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { limit: 1_000, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
@@ -59,86 +59,92 @@ async function migrate(
   meanwhile: () => Promise<unknown> = async () => {},
 ): Promise<Answer> {
   isHeld = true;
-  const made = await ann.post('/v2/dataset_migrations', body);
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  await until(() => held.length > 0);
+  const createdMigration = await ann.post('/v2/dataset_migrations', body);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  await until(() => heldMessages.length > 0);
   await meanwhile();
   isHeld = false;
-  for (const message of held.splice(0)) deliver(message);
-  const done = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  for (const message of heldMessages.splice(0)) deliver(message);
+  const done = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
   return done;
 }
 
 test('a field of the target that has become wider meanwhile makes the migration run again', async () => {
-  const [source, target] = [await filled([{ n: 7 }]), await filled([{ n: 1 }])];
+  const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([{ n: 1 }])];
   const records = [{ n: 0.5 }];
   await migrate({ source_id: source, target_id: target }, () =>
     ann.post('/v2/dataset_imports', { dataset_id: target, records }),
   );
-  expect(await found(target)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
+  expect(await recordsOf(target)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
 });
 
 test('a field that is declared meanwhile keeps its type', async () => {
-  const [source, target] = [await filled([{ n: 7 }]), await filled([])];
+  const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
   await migrate({ source_id: source, target_id: target }, () =>
     ann.post('/v2/dataset_fields', { dataset_id: target, name: 'n', data_type: 'string' }),
   );
-  expect(await found(target)).toEqual([{ n: '7' }]);
+  expect(await recordsOf(target)).toEqual([{ n: '7' }]);
 });
 
 test('a deletion by rows finds them again after another commit', async () => {
-  const dataset = await filled(Array.from({ length: 10 }, (_, n) => ({ n })));
+  const dataset = await newFilledDataset(Array.from({ length: 10 }, (_, n) => ({ n })));
   const source_params = { filters: [['n__gte', 6]] };
   const body = { source_id: dataset, target_id: dataset, commit_mode: 'delete', source_params };
   const done = await migrate(body, () =>
     ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 11 }, { n: 2 }] }),
   );
-  expect((await found(dataset)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
+  expect((await recordsOf(dataset)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
   expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 5 } });
 });
 
 test('a dataset that is deleted meanwhile gets nothing', async () => {
-  const [source, target] = [await filled([{ n: 7 }]), await filled([])];
+  const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
   isHeld = true;
-  const made = await ann.post('/v2/dataset_migrations', { source_id: source, target_id: target });
-  await until(() => held.length > 0);
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: source,
+    target_id: target,
+  });
+  await until(() => heldMessages.length > 0);
   expect((await ann.delete(`/v2/datasets/${target}`)).status).toBe(200);
   isHeld = false;
-  for (const message of held.splice(0)) deliver(message);
-  expect((await ann.get(`/v2/dataset_migrations/${idOf(made)}`)).status).toBe(404);
-  expect(await found(source)).toEqual([{ n: 7 }]);
+  for (const message of heldMessages.splice(0)) deliver(message);
+  expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`)).status).toBe(404);
+  expect(await recordsOf(source)).toEqual([{ n: 7 }]);
 });
 
 test('an empty dataset gives no records, and its declared fields', async () => {
   const body = { vault_id: vaultId, name: 'empty', fields: [{ name: 'a', data_type: 'integer' }] };
   const source = idOf(await ann.post('/v2/datasets', body));
-  const target = await filled([]);
+  const target = await newFilledDataset([]);
   const done = await migrate({ source_id: source, target_id: target });
   expect(done.json).toMatchObject({ documents_count: 0 });
-  expect(await found(target)).toEqual([]);
+  expect(await recordsOf(target)).toEqual([]);
   await ann.post('/v2/dataset_imports', { dataset_id: target, records: [{ a: '5' }] });
-  expect(await found(target)).toEqual([{ a: 5 }]);
+  expect(await recordsOf(target)).toEqual([{ a: 5 }]);
   const deleting = { source_id: source, target_id: target, commit_mode: 'delete' };
   await migrate(deleting);
-  expect(await found(target)).toEqual([{ a: 5 }]);
+  expect(await recordsOf(target)).toEqual([{ a: 5 }]);
 });
 
 test('names that differ in case alone are different fields', async () => {
-  const target = await filled([{ name: 'a', o: { x: 1 } }]);
-  const source = await filled([{ NAME: 'b', o: { X: 2, x: 3 }, 'o.x': 'flat' }]);
+  const target = await newFilledDataset([{ name: 'a', o: { x: 1 } }]);
+  const source = await newFilledDataset([{ NAME: 'b', o: { X: 2, x: 3 }, 'o.x': 'flat' }]);
   await migrate({ source_id: source, target_id: target });
-  expect(await found(target)).toEqual([
+  expect(await recordsOf(target)).toEqual([
     expect.objectContaining({ name: 'a', o: { x: 1 }, NAME: null }),
     expect.objectContaining({ name: null, o: { x: 3, X: 2 }, NAME: 'b', 'o.x': 'flat' }),
   ]);
 });
 
 test('objects and scalars of one name do not mix: the records with an error are named', async () => {
-  const target = await filled([{ a: 'text' }]);
-  const source = await filled([{ a: { b: 1 } }, { c: 1 }]);
+  const target = await newFilledDataset([{ a: 'text' }]);
+  const source = await newFilledDataset([{ a: { b: 1 } }, { c: 1 }]);
   isHeld = false;
-  const made = await ann.post('/v2/dataset_migrations', { source_id: source, target_id: target });
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: source,
+    target_id: target,
+  });
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', error_message: expect.stringContaining('an object is not a valid string') }); // prettier-ignore
 });

@@ -18,39 +18,42 @@ let sourceId: number;
 beforeAll(async () => {
   sourceId = await newDataset();
   for (let from = 0; from < rows; from += 700)
-    await imported(sourceId, records.slice(from, from + 700));
+    await importInto(sourceId, records.slice(from, from + 700));
 });
 
-async function imported(dataset_id: number, data_records: readonly object[]): Promise<void> {
-  const made = await ann.post('/v2/dataset_imports', { dataset_id, data_records });
-  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+async function importInto(dataset_id: number, data_records: readonly object[]): Promise<void> {
+  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, data_records });
+  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
 }
 
-async function migrated(body: object): Promise<Record<string, unknown>> {
-  const made = await ann.post('/v2/dataset_migrations', { source_id: sourceId, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+async function migrateRecords(body: object): Promise<Record<string, unknown>> {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: sourceId,
+    ...body,
+  });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json['metadata'] as Record<string, unknown>;
 }
 
-async function stored(datasetId: number): Promise<readonly Record<string, unknown>[]> {
+async function storedRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
 }
 
 /** The records of a dataset without what is null. */
-async function present(datasetId: number): Promise<readonly object[]> {
-  return (await stored(datasetId)).map(withoutNulls);
+async function storedWithoutNulls(datasetId: number): Promise<readonly object[]> {
+  return (await storedRecords(datasetId)).map(withoutNulls);
 }
 
 function withoutNulls(record: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }
 
-/** What is left of the records of a page with the same expressions. */
-async function page(body: object): Promise<readonly unknown[]> {
+/** The results of a query of a page with the same expressions. */
+async function resultsOf(body: object): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${sourceId}/data`, { limit: 10_000, ...body });
   return (json['results'] as readonly Record<string, unknown>[]).map((record) => {
     const { _id, _commit, ...rest } = record;
@@ -68,23 +71,23 @@ const target_fields = [
 test('are those of a page of the source with the same expressions', async () => {
   const target_id = await newDataset();
   const source_params = { filters, fields: ['i', 'gene', 'tags', 'info.af'] };
-  const metadata = await migrated({ target_id, source_params, target_fields, annotator_params: explode }); // prettier-ignore
-  const found = await present(target_id);
-  const wanted = records.slice(0, 1500).reduce((sum, { tags }) => sum + Math.max(1, tags.length), 0);
-  expect(found).toHaveLength(wanted);
-  expect(found).toEqual(await page({ ...source_params, target_fields, annotator_params: explode }));
-  expect(metadata['receipt']).toMatchObject({ records_read: 1500, records_made: wanted - 1500, records_stored: wanted, records_rejected: 0 }); // prettier-ignore
+  const metadata = await migrateRecords({ target_id, source_params, target_fields, annotator_params: explode }); // prettier-ignore
+  const found = await storedWithoutNulls(target_id);
+  const expectedCount = records.slice(0, 1500).reduce((sum, { tags }) => sum + Math.max(1, tags.length), 0);
+  expect(found).toHaveLength(expectedCount);
+  expect(found).toEqual(await resultsOf({ ...source_params, target_fields, annotator_params: explode }));
+  expect(metadata['receipt']).toMatchObject({ records_read: 1500, records_made: expectedCount - 1500, records_stored: expectedCount, records_rejected: 0 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${target_id}/commits`));
-  expect(commit).toMatchObject({ records_added: wanted });
-  expect((await ann.get(`/v2/datasets/${target_id}`)).json['documents_count']).toBe(wanted);
+  expect(commit).toMatchObject({ records_added: expectedCount });
+  expect((await ann.get(`/v2/datasets/${target_id}`)).json['documents_count']).toBe(expectedCount);
 }); // prettier-ignore
 
 test('see the records before their fields, and may be none', async () => {
   const target_id = await newDataset();
   const annotator_params = { pre_annotation_expression: 'record if record.i % 5 == 0 else None' };
-  await migrated({ target_id, source_params: { exclude_fields: ['tags', 'note'] }, annotator_params }); // prettier-ignore
-  const wanted = records.filter(({ i }) => i % 5 === 0).map(({ i, gene, info }) => ({ i, gene, info })); // prettier-ignore
-  expect(await stored(target_id)).toEqual(wanted);
+  await migrateRecords({ target_id, source_params: { exclude_fields: ['tags', 'note'] }, annotator_params }); // prettier-ignore
+  const expectedRecords = records.filter(({ i }) => i % 5 === 0).map(({ i, gene, info }) => ({ i, gene, info })); // prettier-ignore
+  expect(await storedRecords(target_id)).toEqual(expectedRecords);
 });
 
 test('keep the types of the target, with errors where a value does not fit', async () => {
@@ -92,8 +95,8 @@ test('keep the types of the target, with errors where a value does not fit', asy
   await ann.post('/v2/dataset_fields', { dataset_id: target_id, name: 'n', data_type: 'long' });
   const expression = "{'n': record.i if record.i < 2 else record.note, 'text': 'a'}";
   const annotator_params = { post_annotation_expression: expression };
-  await migrated({ target_id, source_params: { limit: 3 }, annotator_params });
-  expect(await present(target_id)).toEqual([
+  await migrateRecords({ target_id, source_params: { limit: 3 }, annotator_params });
+  expect(await storedWithoutNulls(target_id)).toEqual([
     { n: 0, text: 'a' },
     { n: 1, text: 'a' },
     { text: 'a', _errors: { n: expect.any(String) } },
@@ -102,21 +105,21 @@ test('keep the types of the target, with errors where a value does not fit', asy
 
 test('replace the records of the target that have their ids', async () => {
   const target_id = await newDataset();
-  await imported(target_id, [{ n: 1 }, { n: 2 }, { n: 3 }]);
-  await migrated({
+  await importInto(target_id, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await migrateRecords({
     source_id: target_id,
     target_id,
     commit_mode: 'upsert',
     annotator_params: { post_annotation_expression: '{**record, "n": record.n * 10} if record.n > 1 else None' },
   }); // prettier-ignore
-  expect(await stored(target_id)).toEqual([{ n: 1 }, { n: 20 }, { n: 30 }]);
+  expect(await storedRecords(target_id)).toEqual([{ n: 1 }, { n: 20 }, { n: 30 }]);
 });
 
 test('are in the report of a dry run', async () => {
   const target_id = await newDataset();
   const source_params = { filters: [['i', 3]], fields: ['i', 'tags'] };
-  const metadata = await migrated({ target_id, source_params, dry_run: true, annotator_params: explode }); // prettier-ignore
+  const metadata = await migrateRecords({ target_id, source_params, dry_run: true, annotator_params: explode }); // prettier-ignore
   const { sample } = metadata['dry_run'] as { sample: readonly unknown[] };
   expect(sample).toEqual([0, 1, 2].map((k) => ({ i: 3, tags: `3-${k}` })));
-  expect(await stored(target_id)).toEqual([]);
+  expect(await storedRecords(target_id)).toEqual([]);
 });

@@ -11,7 +11,7 @@ let ann: Client;
 let vaultId: number;
 /** While it is set, migrations wait for the worker. */
 let isHeld = false;
-let held: ToWorker[] = [];
+let heldMessages: ToWorker[] = [];
 let host: Host;
 
 beforeAll(async () => {
@@ -20,7 +20,8 @@ beforeAll(async () => {
       startHost: (...args) => {
         host = startHost(...args);
         const send = (message: ToWorker): void => {
-          if (isHeld && message.type === 'run' && message.kind === 'migration') held.push(message);
+          if (isHeld && message.type === 'run' && message.kind === 'migration')
+            heldMessages.push(message);
           else host.send(message);
         };
         return { ...host, send };
@@ -32,27 +33,34 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function release(): void {
+function releaseMessages(): void {
   isHeld = false;
-  for (const message of held.splice(0)) host.send(message);
+  for (const message of heldMessages.splice(0)) host.send(message);
 }
 
 let names = 0;
 const rows = Array.from({ length: 40 }, (_, i) => ({ n: i, gene: `G${i % 4}` }));
 
-async function filled(records: readonly object[] = rows, vault_id = vaultId): Promise<number> {
+async function newFilledDataset(
+  records: readonly object[] = rows,
+  vault_id = vaultId,
+): Promise<number> {
   const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: `d${names++}` }));
   if (records.length > 0) await ann.post('/v2/dataset_imports', { dataset_id, records });
   return dataset_id;
 }
 
 async function migrate(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
-  const made = await ann.post('/v2/dataset_migrations', { source_id, target_id, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  return waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id,
+    target_id,
+    ...body,
+  });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
-async function numbers(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
+async function numbersOf(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000, ...body });
   return (json['results'] as readonly { readonly n: unknown }[]).map(({ n }) => n);
 }
@@ -61,22 +69,24 @@ const commitOf = ({ json }: Answer) => (json['dataset_commits'] as Record<string
 
 describe('a deletion', () => {
   test('removes what the query of the dataset finds, and can be rolled back', async () => {
-    const dataset = await filled();
+    const dataset = await newFilledDataset();
     const [before] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
     const body = { commit_mode: 'delete', source_params: { filters: [['n__range', [10, 19]]] } };
     const done = await migrate(dataset, dataset, body);
-    const left = rows.map(({ n }) => n).filter((n) => n < 10 || n > 19);
-    expect(await numbers(dataset)).toEqual(left);
+    const numbersLeft = rows.map(({ n }) => n).filter((n) => n < 10 || n > 19);
+    expect(await numbersOf(dataset)).toEqual(numbersLeft);
     expect(done.json).toMatchObject({ status: 'completed', documents_count: 10, commit_mode: 'delete' }); // prettier-ignore
     expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 10, ids_not_found: 0 } }); // prettier-ignore
     expect(commitOf(done)).toMatchObject({ mode: 'delete', records_modified: 10, records_total: 30, parent_job_model: 'datasets.DatasetMigration' }); // prettier-ignore
-    expect(await numbers(dataset, { as_of: before!['id'] })).toHaveLength(40);
+    expect(await numbersOf(dataset, { as_of: before!['id'] })).toHaveLength(40);
     const path = `/v2/datasets/${dataset}/diff?from=${String(before!['id'])}&limit=100`;
     const { json } = await ann.get(path);
     expect(json['counts']).toEqual({ added: 0, changed: 0, removed: 10 });
-    const back = await ann.post(`/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`);
-    expect(back.status).toBe(201);
-    expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n));
+    const rollbackAnswer = await ann.post(
+      `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
+    );
+    expect(rollbackAnswer.status).toBe(201);
+    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n));
   });
 
   test.each<[string, object, (n: number) => boolean]>([
@@ -85,69 +95,71 @@ describe('a deletion', () => {
     ['every record', {}, () => false],
     ['no record', { filters: [['n', 1_000]] }, () => true],
   ])('by %s', async (_, source_params, stays) => {
-    const dataset = await filled();
+    const dataset = await newFilledDataset();
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
     // Deleted rows stay deleted when more are.
-    expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n).filter(stays));
+    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n).filter(stays));
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params: { filters: [['n', 20]] } }); // prettier-ignore
-    expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
+    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
   });
 
   test('finds the records of another dataset, or of an earlier version, by their ids', async () => {
-    const dataset = await filled();
+    const dataset = await newFilledDataset();
     const [first] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 5 }, { n: 100 }] });
     const source_params = { as_of: first!['id'], filters: [['n__lt', 20]] };
     const done = await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
-    expect(await numbers(dataset)).toEqual([...rows.slice(20).map(({ n }) => n), 5, 100]);
+    expect(await numbersOf(dataset)).toEqual([...rows.slice(20).map(({ n }) => n), 5, 100]);
     expect(commitOf(done)).toMatchObject({ records_modified: 20 });
-    const other = await filled([{ n: 1 }]);
-    const none = await migrate(other, dataset, { commit_mode: 'delete' });
-    expect(none.json['metadata']).toMatchObject({ deletions: { records_deleted: 0, ids_not_found: 1 } }); // prettier-ignore
+    const otherDataset = await newFilledDataset([{ n: 1 }]);
+    const emptyMigration = await migrate(otherDataset, dataset, { commit_mode: 'delete' });
+    expect(emptyMigration.json['metadata']).toMatchObject({ deletions: { records_deleted: 0, ids_not_found: 1 } }); // prettier-ignore
   });
 
   test('as a dry run tells the number', async () => {
-    const dataset = await filled();
+    const dataset = await newFilledDataset();
     const body = { commit_mode: 'delete', dry_run: true, source_params: { limit: 3 } };
     const done = await migrate(dataset, dataset, body);
     expect(done.json['metadata']).toMatchObject({ dry_run: { records_deleted: 3 } });
-    expect(await numbers(dataset)).toHaveLength(40);
+    expect(await numbersOf(dataset)).toHaveLength(40);
   });
 });
 
 test('a dataset may be appended to itself, and the commit rolled back', async () => {
-  const dataset = await filled();
+  const dataset = await newFilledDataset();
   const done = await migrate(dataset, dataset, { source_params: { filters: [['gene', 'G1']] } });
   const copies = rows.filter(({ gene }) => gene === 'G1').map(({ n }) => n);
-  expect(await numbers(dataset)).toEqual([...rows.map(({ n }) => n), ...copies]);
-  const back = await ann.post(`/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`);
-  expect(back.json).toMatchObject({ mode: 'rollback', records_total: 40 });
-  expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n));
+  expect(await numbersOf(dataset)).toEqual([...rows.map(({ n }) => n), ...copies]);
+  const rollbackAnswer = await ann.post(
+    `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
+  );
+  expect(rollbackAnswer.json).toMatchObject({ mode: 'rollback', records_total: 40 });
+  expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n));
 });
 
 test('a dry run says what the migration then does, and does nothing itself', async () => {
-  const source = await filled();
-  const target = await filled([{ n: 0.5, kept: true }]);
+  const source = await newFilledDataset();
+  const target = await newFilledDataset([{ n: 0.5, kept: true }]);
   const body = { source_params: { filters: [['n__lt', 30]] }, target_fields: [{ name: 'n', data_type: 'double' }] }; // prettier-ignore
   const fields = await ann.get(`/v2/datasets/${target}/fields`);
-  const dry = await migrate(source, target, { ...body, dry_run: true });
-  const { dry_run: report } = dry.json['metadata'] as { dry_run: Record<string, unknown> };
-  expect(dry.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
+  const dryRun = await migrate(source, target, { ...body, dry_run: true });
+  const { dry_run: report } = dryRun.json['metadata'] as { dry_run: Record<string, unknown> };
+  expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
   expect((await ann.get(`/v2/datasets/${target}/fields`)).json['data']).toEqual(fields.json['data']); // prettier-ignore
-  expect(await numbers(target)).toEqual([0.5]);
+  expect(await numbersOf(target)).toEqual([0.5]);
   const real = await migrate(source, target, body);
   const page = { offset: 1, limit: 20, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${target}/data`, page);
   expect(report).toMatchObject({ records: 30, sample: json['results'] });
-  expect(real.json['documents_count']).toBe(dry.json['documents_count']);
-  const named = (report['fields'] as { name: string; is_new: boolean }[]).map(({ name, is_new }) => [name, is_new]); // prettier-ignore
-  expect(named).toEqual([['n', false], ['kept', false], ['gene', true]]); // prettier-ignore
+  expect(real.json['documents_count']).toBe(dryRun.json['documents_count']);
+  const newFields = (report['fields'] as { name: string; is_new: boolean }[]).map(({ name, is_new }) => [name, is_new]); // prettier-ignore
+  expect(newFields).toEqual([['n', false], ['kept', false], ['gene', true]]); // prettier-ignore
 });
 
 describe('a mistake is named by its key', () => {
   let source: number;
   beforeAll(async () => {
-    source = await filled();
+    source = await newFilledDataset();
   });
   test.each<[object, string, string]>([
     [{ source_id: null }, 'source_id', 'required'],
@@ -173,7 +185,7 @@ describe('a mistake is named by its key', () => {
   });
 
   test('archived datasets are refused with the reason', async () => {
-    const archived = await filled();
+    const archived = await newFilledDataset();
     await ann.patch(`/v2/datasets/${archived}`, { storage_class: 'Archive' });
     await until(async () => (await ann.get(`/v2/datasets/${archived}`)).json['availability'] === 'archived'); // prettier-ignore
     for (const key of ['source_id', 'target_id']) {
@@ -187,11 +199,11 @@ describe('a mistake is named by its key', () => {
 
 describe('the resource', () => {
   test('has the keys of the contract, its task both datasets, and the lists find it', async () => {
-    const [source, target] = [await filled(), await filled([])];
+    const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     const body = { source_id: source, target_id: target, parallel: true, source_params: null, target_fields: null }; // prettier-ignore
-    const made = await ann.post('/v2/dataset_migrations', body);
-    expect(made.status).toBe(201);
-    const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+    const createdMigration = await ann.post('/v2/dataset_migrations', body);
+    expect(createdMigration.status).toBe(201);
+    const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
     const keys = 'class_name id task_id url status source target source_id target_id source_params target_fields commit_mode id_fields include_errors entity_params validation_params annotator_params priority documents_count dataset_commits error_message metadata timestamps vault_id user created_at updated_at'; // prettier-ignore
     expect(Object.keys(json)).toEqual(expect.arrayContaining(keys.split(' ')));
     expect(json).not.toHaveProperty('data');
@@ -200,8 +212,8 @@ describe('the resource', () => {
     const task = (await ann.get(`/v2/tasks/${String(json['task_id'])}`)).json;
     expect(task).toMatchObject({ task_type: 'datasets.DatasetMigration', task_display_name: 'Dataset Migration', task_id: json['id'], source_object: { id: source }, target_object: { id: target }, task_object: { id: json['id'] } }); // prettier-ignore
     const commit = (json['dataset_commits'] as Record<string, unknown>[])[0]!;
-    const own = (await ann.get(`/v2/tasks/${String(commit['task_id'])}`)).json;
-    expect(own['parent_id']).toBe(json['task_id']);
+    const taskOfCommit = (await ann.get(`/v2/tasks/${String(commit['task_id'])}`)).json;
+    expect(taskOfCommit['parent_id']).toBe(json['task_id']);
     for (const path of ['', `?dataset_id=${source}`, '?status=completed'])
       expect(listOf(await ann.get(`/v2/dataset_migrations${path}`)).map(({ id }) => id)).toContain(json['id']); // prettier-ignore
     for (const spelling of ['dataset', 'datasets']) {
@@ -212,12 +224,13 @@ describe('the resource', () => {
   });
 
   test('is canceled with its task in every spelling', async () => {
-    const [source, target] = [await filled(), await filled([])];
+    const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     const body = { source_id: source, target_id: target };
     isHeld = true;
-    const made: Answer[] = [];
-    for (let i = 0; i < 5; i++) made.push(await ann.post('/v2/dataset_migrations', body));
-    await until(() => held.length > 0);
+    const createdMigrations: Answer[] = [];
+    for (let i = 0; i < 5; i++)
+      createdMigrations.push(await ann.post('/v2/dataset_migrations', body));
+    await until(() => heldMessages.length > 0);
     const spellings: readonly [string, (migration: Answer) => string][] = [
       ['PUT', (one) => `/v2/datasets_migrations/${idOf(one)}/cancel`],
       ['PUT', (one) => `/v2/dataset_migrations/${idOf(one)}/cancel`],
@@ -226,27 +239,33 @@ describe('the resource', () => {
       ['PATCH', (one) => `/v2/tasks/${String(one.json['task_id'])}`],
     ];
     for (const [i, [method, path]] of spellings.entries()) {
-      const answer = await ann.call(method, path(made[i]!), { status: 'canceled' });
+      const answer = await ann.call(method, path(createdMigrations[i]!), { status: 'canceled' });
       expect([i, answer.status, answer.json['status']]).toEqual([i, 200, 'canceled']);
     }
-    release();
+    releaseMessages();
     for (const [i, [method, path]] of spellings.entries()) {
-      const { json } = await ann.get(`/v2/dataset_migrations/${idOf(made[i]!)}`);
+      const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigrations[i]!)}`);
       expect(json).toMatchObject({ status: 'canceled', dataset_commits: [], error_message: null });
       const task = await ann.get(`/v2/tasks/${String(json['task_id'])}`);
       expect(task.json['status']).toBe('canceled');
-      const again = await ann.call(method, path(made[i]!), { status: 'canceled' });
-      expect([i, again.status, Object.keys(again.json)]).toEqual([i, 400, ['status']]);
+      const repeatedCancel = await ann.call(method, path(createdMigrations[i]!), {
+        status: 'canceled',
+      });
+      expect([i, repeatedCancel.status, Object.keys(repeatedCancel.json)]).toEqual([
+        i,
+        400,
+        ['status'],
+      ]);
     }
-    expect(await numbers(target)).toEqual([]);
+    expect(await numbersOf(target)).toEqual([]);
   });
 
   test('deleting it keeps its records, deleting its source leaves null, deleting its target takes it along', async () => {
-    const [source, target] = [await filled(), await filled([])];
+    const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     const [first, second] = [await migrate(source, target), await migrate(source, target)];
     expect((await ann.delete(`/v2/dataset_migrations/${idOf(first)}`)).status).toBe(200);
     expect((await ann.get(`/v2/dataset_migrations/${idOf(first)}`)).status).toBe(404);
-    expect(await numbers(target)).toHaveLength(80);
+    expect(await numbersOf(target)).toHaveLength(80);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
     const list = listOf(await ann.get('/v2/dataset_migrations?limit=1000'));
     const { id } = second.json;
@@ -258,15 +277,18 @@ describe('the resource', () => {
   });
 
   test('whose source is deleted while it waits is canceled', async () => {
-    const [source, target] = [await filled(), await filled([])];
+    const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     isHeld = true;
-    const made = await ann.post('/v2/dataset_migrations', { source_id: source, target_id: target });
-    await until(() => held.length > 0);
+    const createdMigration = await ann.post('/v2/dataset_migrations', {
+      source_id: source,
+      target_id: target,
+    });
+    await until(() => heldMessages.length > 0);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
-    release();
-    const { json } = await ann.get(`/v2/dataset_migrations/${idOf(made)}`);
+    releaseMessages();
+    const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
     expect(json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.', source: null }); // prettier-ignore
-    expect(await numbers(target)).toEqual([]);
+    expect(await numbersOf(target)).toEqual([]);
   });
 });
 
@@ -276,7 +298,7 @@ test('A5: it needs read permission on the source and write permission on the tar
     idOf(await ann.post('/v2/vaults', { name: 'Readable' })),
     idOf(await ann.post('/v2/vaults', { name: 'Writable' })),
   ];
-  const [source, target, hidden] = [await filled(rows, readable), await filled([], writable), await filled()]; // prettier-ignore
+  const [source, target, hidden] = [await newFilledDataset(rows, readable), await newFilledDataset([], writable), await newFilledDataset()]; // prettier-ignore
   await grant(server, readable, ben, 'read');
   await grant(server, writable, ben, 'write');
   const post = (source_id: number, target_id: number): Promise<Answer> =>
@@ -287,20 +309,24 @@ test('A5: it needs read permission on the source and write permission on the tar
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
   } // prettier-ignore
   isHeld = true;
-  const made = await post(source, target);
-  expect(made.status).toBe(201);
-  await until(() => held.length > 0);
+  const createdMigration = await post(source, target);
+  expect(createdMigration.status).toBe(201);
+  await until(() => heldMessages.length > 0);
   await server.catalog.vaultPermissions.grant(readable, { userId: ben.user.id }, null);
-  release();
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  releaseMessages();
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
   expect(json['error_message']).toContain(
     'the user who created this task may not read it any more',
   );
-  // Who may read only the target learns nothing of the source but its id.
-  const seen = await ben.get(`/v2/dataset_migrations/${idOf(made)}`);
-  expect(seen.json).toMatchObject({ source: null, source_id: source, target: { id: target } });
+  // A user who may read only the target learns nothing of the source but its id.
+  const seenMigration = await ben.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
+  expect(seenMigration.json).toMatchObject({
+    source: null,
+    source_id: source,
+    target: { id: target },
+  });
   const task = await ben.get(`/v2/tasks/${String(json['task_id'])}`);
   expect(task.json).toMatchObject({ source_object: null, source_vault: null, target_object: { id: target } }); // prettier-ignore
-  expect([seen.text, task.text].some((text) => text.includes('Readable'))).toBe(false);
+  expect([seenMigration.text, task.text].some((text) => text.includes('Readable'))).toBe(false);
 });

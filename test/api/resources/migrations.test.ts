@@ -9,36 +9,48 @@ const { ann, newDataset, newFile, total } = await startLab();
 
 const fixtures = join(import.meta.dirname, '../../../../test/fixtures');
 
-async function imported(body: object): Promise<number> {
+async function importRecords(body: object): Promise<number> {
   const dataset_id = await newDataset();
-  const made = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
-  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
+  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
   return dataset_id;
 }
 
 async function importedFile(path: string): Promise<number> {
   const object_id = await newFile(path.split('/').at(-1)!, await readFile(join(fixtures, path)));
-  return imported({ object_id });
+  return importRecords({ object_id });
 }
 
 async function migrate(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
-  const made = await ann.post('/v2/dataset_migrations', { source_id, target_id, ...body });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  return waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id,
+    target_id,
+    ...body,
+  });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
-async function migrated(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
+async function migrateInto(
+  source_id: number,
+  target_id: number,
+  body: object = {},
+): Promise<Answer> {
   const done = await migrate(source_id, target_id, body);
   expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
   return done;
 }
 
 /** The lines of an export without `_id` and `_commit`. */
-async function lines(dataset_id: number, params: object = {}): Promise<readonly string[]> {
-  const made = await ann.post('/v2/dataset_exports', { dataset_id, format: 'json', params });
-  await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
-  const address = await ann.get(`/v2/dataset_exports/${idOf(made)}/download?redirect=`);
+async function exportLines(dataset_id: number, params: object = {}): Promise<readonly string[]> {
+  const createdExport = await ann.post('/v2/dataset_exports', {
+    dataset_id,
+    format: 'json',
+    params,
+  });
+  await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+  const address = await ann.get(`/v2/dataset_exports/${idOf(createdExport)}/download?redirect=`);
   const file = Buffer.from(await (await fetch(String(address.json['url']))).arrayBuffer());
   return gunzipSync(file)
     .toString()
@@ -52,7 +64,10 @@ async function fieldsOf(datasetId: number): Promise<readonly object[]> {
   return fields.map((field) => Object.fromEntries(properties.map((key) => [key, field[key]])));
 }
 
-async function found(datasetId: number, body: object): Promise<readonly Record<string, unknown>[]> {
+async function recordsOf(
+  datasetId: number,
+  body: object,
+): Promise<readonly Record<string, unknown>[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
 }
@@ -75,8 +90,8 @@ describe('a migration of a whole dataset has the records and fields of its sourc
   ])('%s', async (path) => {
     const source = await importedFile(path);
     const target = await newDataset();
-    const { json } = await migrated(source, target);
-    expect(await lines(target)).toEqual(await lines(source));
+    const { json } = await migrateInto(source, target);
+    expect(await exportLines(target)).toEqual(await exportLines(source));
     expect(await fieldsOf(target)).toEqual(await fieldsOf(source));
     const [from, to] = await Promise.all([source, target].map((id) => ann.get(`/v2/datasets/${id}`))); // prettier-ignore
     expect(to!.json['documents_count']).toBe(from!.json['documents_count']);
@@ -100,7 +115,7 @@ const shapes = Array.from({ length: 300 }, (_, i) => ({
 describe('the query of the source', () => {
   let source: number;
   beforeAll(async () => {
-    source = await imported({ data_records: shapes });
+    source = await importRecords({ data_records: shapes });
   });
 
   test.each<[string, object]>([
@@ -118,30 +133,30 @@ describe('the query of the source', () => {
     ['all of these', { filters: [['name__in', ['a', 'c']]], ordering: ['-score'], limit: 40, exclude_fields: ['odd'] }],
   ])('with %s finds the records that the target then has', async (_, source_params) => {
     const target = await newDataset();
-    const { json } = await migrated(source, target, { source_params });
+    const { json } = await migrateInto(source, target, { source_params });
     const page = { limit: 1_000, ...Object.fromEntries(Object.entries(source_params).filter(([, value]) => value !== null)), debug: undefined };
-    const wanted = await found(source, page);
-    const own = await found(target, { limit: 1_000 });
-    const plain = (records: readonly Record<string, unknown>[]) => records.map(({ _id, _commit, ...rest }) => rest);
-    expect(plain(own).map(canonical)).toEqual(plain(wanted).map(canonical));
-    expect(json['documents_count']).toBe(wanted.length);
-    const ids = own.map((record) => record['_id'] as string);
+    const expectedRows = await recordsOf(source, page);
+    const targetRows = await recordsOf(target, { limit: 1_000 });
+    const withoutIds = (records: readonly Record<string, unknown>[]) => records.map(({ _id, _commit, ...rest }) => rest);
+    expect(withoutIds(targetRows).map(canonical)).toEqual(withoutIds(expectedRows).map(canonical));
+    expect(json['documents_count']).toBe(expectedRows.length);
+    const ids = targetRows.map((record) => record['_id'] as string);
     expect(ids).toEqual(ids.toSorted());
-    const before = wanted.flatMap(({ _id }) => _id ?? []);
+    const before = expectedRows.flatMap(({ _id }) => _id ?? []);
     expect(new Set([...ids, ...before]).size).toBe(ids.length + before.length);
     const [commit] = json['dataset_commits'] as readonly Record<string, unknown>[];
-    expect(commit).toMatchObject({ parent_job_model: 'datasets.DatasetMigration', parent_job_id: json['id'], records_modified: wanted.length, mode: 'append' });
-    expect(own.every((record) => record['_commit'] === String(commit!['id']))).toBe(true);
+    expect(commit).toMatchObject({ parent_job_model: 'datasets.DatasetMigration', parent_job_id: json['id'], records_modified: expectedRows.length, mode: 'append' });
+    expect(targetRows.every((record) => record['_commit'] === String(commit!['id']))).toBe(true);
   }); // prettier-ignore
 
   test('of an earlier version has the records of then', async () => {
-    const dataset = await imported({ data_records: [{ a: 1 }, { a: 2 }] });
+    const dataset = await importRecords({ data_records: [{ a: 1 }, { a: 2 }] });
     const [first] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, data_records: [{ a: 3 }] });
     const target = await newDataset();
-    const done = await migrated(dataset, target, { source_params: { as_of: first!['id'] } });
+    const done = await migrateInto(dataset, target, { source_params: { as_of: first!['id'] } });
     expect(done.json['as_of']).toMatchObject({ commit_id: first!['id'] });
-    expect((await found(target, {})).map((record) => record['a'])).toEqual([1, 2]);
+    expect((await recordsOf(target, {})).map((record) => record['a'])).toEqual([1, 2]);
   });
 });
 
@@ -153,10 +168,10 @@ describe('fields of other types', () => {
   ]; // prettier-ignore
   let source: number;
   beforeAll(async () => {
-    source = await imported({ data_records: rows });
+    source = await importRecords({ data_records: rows });
   });
   const values = async (target: number, field: string): Promise<readonly unknown[]> =>
-    (await found(target, {})).map((record) => record[field]);
+    (await recordsOf(target, {})).map((record) => record[field]);
 
   test.each<[string, object, (row: (typeof rows)[number]) => unknown]>([
     ['whole', { data_type: 'string' }, ({ whole }) => String(whole)],
@@ -173,13 +188,16 @@ describe('fields of other types', () => {
   ])('%s as %j', async (name, declared, cast) => {
     const target = await newDataset();
     const body = { target_fields: [{ name, ...declared, title: 'Cast' }] };
-    const { json } = await migrated(source, target, body);
+    const { json } = await migrateInto(source, target, body);
     const top = name.split('.')[0]!;
-    const wanted = rows.map(cast).map(canonical);
-    expect((await values(target, top)).map(canonical)).toEqual(wanted);
+    const expectedRows = rows.map(cast).map(canonical);
+    expect((await values(target, top)).map(canonical)).toEqual(expectedRows);
     const field = (await fieldsOf(target)).find((one) => (one as { name: string }).name === name);
-    const shown = { ...field, is_list: (field as { is_list: boolean | null }).is_list ?? false };
-    expect(shown).toMatchObject({ is_list: false, ...declared, title: 'Cast' });
+    const shownField = {
+      ...field,
+      is_list: (field as { is_list: boolean | null }).is_list ?? false,
+    };
+    expect(shownField).toMatchObject({ is_list: false, ...declared, title: 'Cast' });
     expect(json['target_fields']).toEqual([expect.objectContaining({ name, ...declared })]);
   });
 
@@ -190,8 +208,8 @@ describe('fields of other types', () => {
       'deep.s': { is_transient: true },
       added: { data_type: 'integer', description: 'to be filled' },
     };
-    await migrated(source, target, { target_fields });
-    const [record] = await found(target, { limit: 1 });
+    await migrateInto(source, target, { target_fields });
+    const [record] = await recordsOf(target, { limit: 1 });
     expect(record).not.toHaveProperty('real');
     expect(record).toMatchObject({ deep: { n: 7 }, added: null });
     expect((record!['deep'] as object)).not.toHaveProperty('s'); // prettier-ignore
@@ -216,13 +234,18 @@ describe('fields of other types', () => {
     const target = await newDataset();
     const target_fields = [{ name: 'day', data_type: 'long' }];
     const validation_params = { on_error: 'reject', max_rejected: 2 };
-    const { json } = await migrated(source, target, { target_fields, validation_params });
+    const { json } = await migrateInto(source, target, { target_fields, validation_params });
     const { receipt } = json['metadata'] as Record<string, object>;
     expect(receipt).toMatchObject({ records_read: 3, records_stored: 1, records_rejected: 2 });
-    expect((await found(target, {})).map((record) => record['whole'])).toEqual([rows[2]!.whole]);
-    const lenient = await newDataset();
-    await migrated(source, lenient, { target_fields, validation_params: { disable: true } });
-    expect(await values(lenient, 'day')).toEqual([null, null, null]);
+    expect((await recordsOf(target, {})).map((record) => record['whole'])).toEqual([
+      rows[2]!.whole,
+    ]);
+    const lenientTarget = await newDataset();
+    await migrateInto(source, lenientTarget, {
+      target_fields,
+      validation_params: { disable: true },
+    });
+    expect(await values(lenientTarget, 'day')).toEqual([null, null, null]);
   });
 });
 
@@ -230,9 +253,12 @@ describe('fields that the target has', () => {
   test('keep their types where these were declared, and widen where they were not', async () => {
     const target = await newDataset({ fields: [{ name: 'code', data_type: 'string' }] });
     await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ code: 'x', n: 1, o: { a: 1 } }] }); // prettier-ignore
-    const source = await imported({ data_records: [{ n: 0.5, code: 5, o: { B: 'b', a: 2 }, more: [{ z: 1 }] }] }); // prettier-ignore
-    await migrated(source, target);
-    const records = await found(target, { ordering: ['n'], exclude_fields: ['_id', '_commit'] });
+    const source = await importRecords({ data_records: [{ n: 0.5, code: 5, o: { B: 'b', a: 2 }, more: [{ z: 1 }] }] }); // prettier-ignore
+    await migrateInto(source, target);
+    const records = await recordsOf(target, {
+      ordering: ['n'],
+      exclude_fields: ['_id', '_commit'],
+    });
     expect(records.map(canonical)).toEqual(
       [
         { code: '5', n: 0.5, o: { a: 2, B: 'b' }, more: [{ z: 1 }] },
@@ -244,16 +270,16 @@ describe('fields that the target has', () => {
   });
 
   test('get a wider type in a second pass where a cast value needs it', async () => {
-    const target = await imported({ data_records: [{ n: 1 }] });
-    const source = await imported({ data_records: [{ n: '2' }, { n: '0.5' }] });
-    await migrated(source, target);
-    expect((await found(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
+    const target = await importRecords({ data_records: [{ n: 1 }] });
+    const source = await importRecords({ data_records: [{ n: '2' }, { n: '0.5' }] });
+    await migrateInto(source, target);
+    expect((await recordsOf(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
   });
 
   test('a record that strict validation rejects fails the migration, also where the types change in a second pass', async () => {
     const target = await newDataset({ fields: [{ name: 'l', data_type: 'string' }] });
     await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ l: 'x', n: 1 }] });
-    const source = await imported({ data_records: [{ n: '0.5', l: ['a', 'b'] }, { n: '2' }] }); // prettier-ignore
+    const source = await importRecords({ data_records: [{ n: '0.5', l: ['a', 'b'] }, { n: '2' }] }); // prettier-ignore
     const { json } = await migrate(source, target, { validation_params: { strict_validation: true } }); // prettier-ignore
     expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
     expect((json['metadata'] as Record<string, object>)['receipt']).toMatchObject({ records_read: 2, records_stored: 1, records_rejected: 1 }); // prettier-ignore
@@ -261,8 +287,8 @@ describe('fields that the target has', () => {
   });
 
   test('new fields are errors under strict validation', async () => {
-    const target = await imported({ data_records: [{ a: 1 }] });
-    const source = await imported({ data_records: [{ a: 2, b: 3 }] });
+    const target = await importRecords({ data_records: [{ a: 1 }] });
+    const source = await importRecords({ data_records: [{ a: 2, b: 3 }] });
     const { json } = await migrate(source, target, { validation_params: { strict_validation: true } }); // prettier-ignore
     expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('203')]); // prettier-ignore
   });

@@ -13,7 +13,7 @@ interface Sample {
 }
 
 /** Parses OpenMetrics text (the ABNF of OpenMetrics 1.0, without exemplars and timestamps); throws for anything else. */
-function parsed(text: string): readonly Sample[] {
+function parseMetrics(text: string): readonly Sample[] {
   const lines = text.split('\n');
   if (lines.pop() !== '' || lines.pop() !== '# EOF') throw new Error('does not end with # EOF');
   const types = new Map<string, string>();
@@ -41,10 +41,10 @@ function parsed(text: string): readonly Sample[] {
   return samples;
 }
 
-async function metrics(): Promise<readonly Sample[]> {
+async function readMetrics(): Promise<readonly Sample[]> {
   const { status, text } = await send(server.url, 'GET', '/metrics');
   expect(status).toBe(200);
-  return parsed(text);
+  return parseMetrics(text);
 }
 
 const valueOf = (
@@ -61,20 +61,20 @@ const valueOf = (
 test('metrics are OpenMetrics, and count what is asked and stored', async () => {
   const route = { route: '/v2/datasets/:id/data', method: 'POST', status: '200' };
   const count = 'strandlake_http_request_duration_seconds_count';
-  const before = await metrics();
+  const before = await readMetrics();
   const id = await newDataset();
   const records = Array.from({ length: 7 }, (_, n) => ({ n }));
   await ann.post('/v2/dataset_imports', { dataset_id: id, records });
   for (let i = 0; i < 3; i++) await ann.post(`/v2/datasets/${id}/data`, { limit: 1 });
   await ann.get('/v2/nowhere');
-  const after = await metrics();
-  const more = (name: string, labels = {}): number =>
+  const after = await readMetrics();
+  const increaseOf = (name: string, labels = {}): number =>
     valueOf(after, name, labels) - valueOf(before, name, labels);
-  expect(more(count, route)).toBe(3);
-  expect(more('strandlake_datasets')).toBe(1);
-  expect(more('strandlake_records')).toBe(7);
-  expect(more('strandlake_dataset_bytes')).toBeGreaterThan(0);
-  expect(more('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
+  expect(increaseOf(count, route)).toBe(3);
+  expect(increaseOf('strandlake_datasets')).toBe(1);
+  expect(increaseOf('strandlake_records')).toBe(7);
+  expect(increaseOf('strandlake_dataset_bytes')).toBeGreaterThan(0);
+  expect(increaseOf('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
   expect(valueOf(after, 'strandlake_worker_up')).toBe(1);
   expect(valueOf(after, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
   // Buckets are cumulative, and the last one has all.
@@ -82,7 +82,7 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   const values = buckets.map(({ value }) => value);
   expect(values).toEqual(values.toSorted((a, b) => a - b));
   expect([buckets.at(-1)!.labels['le'], values.at(-1)]).toEqual(['+Inf', 3]);
-  // No id, and no address that a client made up, is a label.
+  // No label is an id or an address that a client made up.
   const routes = new Set(after.map(({ labels }) => labels['route'] ?? ''));
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });
@@ -94,15 +94,15 @@ test('metrics tell how full the cache of columns is, and how often queries found
   const lookups = (samples: readonly Sample[], result: string): number =>
     valueOf(samples, 'strandlake_query_cache_lookups_total', { result });
   const sort = (): Promise<unknown> => ann.post(`/v2/datasets/${id}/data`, { ordering: ['n'] });
-  const before = await metrics();
+  const before = await readMetrics();
   await sort();
-  const first = await metrics();
+  const first = await readMetrics();
   expect(lookups(first, 'miss')).toBeGreaterThan(lookups(before, 'miss'));
   const bytes = valueOf(first, 'strandlake_query_cache_bytes');
   expect(bytes).toBeGreaterThan(valueOf(before, 'strandlake_query_cache_bytes'));
   expect(valueOf(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
   await sort();
-  const second = await metrics();
+  const second = await readMetrics();
   expect(lookups(second, 'hit')).toBeGreaterThan(lookups(first, 'hit'));
   expect(valueOf(second, 'strandlake_query_cache_bytes')).toBe(bytes);
 });
@@ -115,10 +115,13 @@ test('metrics do not exist for clients behind a proxy', async () => {
 });
 
 test('the server says that it lives and that it is ready', async () => {
-  const live = await send(server.url, 'GET', '/healthz');
-  expect([live.status, live.json]).toEqual([200, { status: 'ok' }]);
-  const ready = await send(server.url, 'GET', '/readyz');
-  expect([ready.status, ready.json]).toEqual([200, { status: 'ready', problems: [] }]);
+  const livenessAnswer = await send(server.url, 'GET', '/healthz');
+  expect([livenessAnswer.status, livenessAnswer.json]).toEqual([200, { status: 'ok' }]);
+  const readinessAnswer = await send(server.url, 'GET', '/readyz');
+  expect([readinessAnswer.status, readinessAnswer.json]).toEqual([
+    200,
+    { status: 'ready', problems: [] },
+  ]);
 });
 
 test('the server is not ready while the disk has less free space than writes leave', async () => {
@@ -139,15 +142,15 @@ test('usage counts what the vaults hold that the user may read', async () => {
   await send('', 'PUT', String(file.json['upload_url']), 'twelve bytes');
   const { json } = await ann.get('/v2/usage');
   const vaults = json['vaults'] as Record<string, number>[];
-  const own = vaults.find((one) => one['vault_id'] === vaultId)!;
+  const ownUsage = vaults.find((one) => one['vault_id'] === vaultId)!;
   const datasets = (await ann.get(`/v2/datasets?vault_id=${vaultId}`)).json['data'] as Record<string, number>[]; // prettier-ignore
   const records = datasets.reduce((sum, one) => sum + one['documents_count']!, 0);
-  expect(own).toMatchObject({ datasets: datasets.length, records, files: 1, file_bytes: 12 });
+  expect(ownUsage).toMatchObject({ datasets: datasets.length, records, files: 1, file_bytes: 12 });
   const total = json['total'] as Record<string, number>;
   for (const key of ['datasets', 'records', 'dataset_bytes', 'files', 'file_bytes'])
     expect([key, total[key]]).toEqual([key, vaults.reduce((sum, one) => sum + one[key]!, 0)]);
   const bob = await server.user('bob');
-  const others = (await bob.get('/v2/usage')).json['vaults'] as Record<string, number>[];
-  expect(others.map((one) => one['vault_id'])).not.toContain(vaultId);
+  const otherUsages = (await bob.get('/v2/usage')).json['vaults'] as Record<string, number>[];
+  expect(otherUsages.map((one) => one['vault_id'])).not.toContain(vaultId);
   expect(idOf(file)).toBeGreaterThan(0);
 });

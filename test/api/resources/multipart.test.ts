@@ -11,11 +11,11 @@ import { grant, idOf, send, startServer, type Answer, type Client } from '../ser
 const limits = { multipartBytes: 1000, partBytes: 400 };
 const { server, ann, vaultId } = await startLab({ limits });
 let reader: Client;
-let stranger: Client;
+let strangerClient: Client;
 
 beforeAll(async () => {
   reader = await server.user('reader');
-  stranger = await server.user('stranger', { domain: 'other' });
+  strangerClient = await server.user('stranger', { domain: 'other' });
   await grant(server, vaultId, reader, 'read');
 });
 
@@ -38,12 +38,17 @@ interface Started {
 }
 
 /** Creates a file of random bytes that is uploaded in parts. */
-async function started(size = 1050, more: object = {}): Promise<Started> {
+async function startUpload(size = 1050, more: object = {}): Promise<Started> {
   const bytes = randomBytes(size);
   const file = { vault_id: vaultId, object_type: 'file', filename: 'large.bin', size };
-  const made = await ann.post('/v2/objects', { ...file, md5: md5Of(bytes), ...more });
-  expect([made.status, made.json['is_multipart']]).toEqual([201, true]);
-  return { id: idOf(made), json: made.json, parts: made.json['presigned_urls'] as Part[], bytes };
+  const uploadAnswer = await ann.post('/v2/objects', { ...file, md5: md5Of(bytes), ...more });
+  expect([uploadAnswer.status, uploadAnswer.json['is_multipart']]).toEqual([201, true]);
+  return {
+    id: idOf(uploadAnswer),
+    json: uploadAnswer.json,
+    parts: uploadAnswer.json['presigned_urls'] as Part[],
+    bytes,
+  };
 }
 
 function bytesOf({ bytes }: Started, { start_byte: start, end_byte: end }: Part): Buffer {
@@ -51,7 +56,7 @@ function bytesOf({ bytes }: Started, { start_byte: start, end_byte: end }: Part)
 }
 
 /** Sends a part; returns what completes it. */
-async function sent(upload: Started, part: Part): Promise<object> {
+async function sendPart(upload: Started, part: Part): Promise<object> {
   const answer = await send('', 'PUT', part.upload_url, bytesOf(upload, part));
   expect([answer.status, answer.text]).toEqual([200, '']);
   const etag = answer.headers.get('etag')!;
@@ -60,20 +65,20 @@ async function sent(upload: Started, part: Part): Promise<object> {
 }
 
 async function allSent(upload: Started): Promise<readonly object[]> {
-  return Promise.all(upload.parts.map((part) => sent(upload, part)));
+  return Promise.all(upload.parts.map((part) => sendPart(upload, part)));
 }
 
-function complete({ json }: Started, parts: unknown, who: Client = ann): Promise<Answer> {
+function completeUpload({ json }: Started, parts: unknown, who: Client = ann): Promise<Answer> {
   const body = { upload_id: json['upload_id'], physical_object_id: json['upload_key'], parts };
   return who.post('/v2/complete_multi_part', body);
 }
 
-function refresh({ json }: Started, more: object = {}, who: Client = ann): Promise<Answer> {
+function refreshUrls({ json }: Started, more: object = {}, who: Client = ann): Promise<Answer> {
   const body = { upload_id: json['upload_id'], key: json['upload_key'], ...more };
   return who.post('/v2/presigned_urls', body);
 }
 
-async function content(id: number): Promise<Buffer> {
+async function contentOf(id: number): Promise<Buffer> {
   const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
   return Buffer.from(await (await fetch(String(url))).arrayBuffer());
 }
@@ -84,7 +89,7 @@ async function partFolders(): Promise<readonly string[]> {
 
 describe('an upload in parts (D8)', () => {
   test('begins where the announced size reaches the limit, and its parts cover the file', async () => {
-    const { parts, json } = await started(1050);
+    const { parts, json } = await startUpload(1050);
     expect(parts.map((part) => [part.part_number, part.start_byte, part.end_byte, part.size])).toEqual([
       [1, 0, 399, 400],
       [2, 400, 799, 400],
@@ -93,52 +98,52 @@ describe('an upload in parts (D8)', () => {
     expect(json).toMatchObject({ upload_url: null, availability: 'unverified' });
     const file = { vault_id: vaultId, object_type: 'file', filename: 'small.bin' };
     for (const more of [{ size: 999 }, {}]) {
-      const small = await ann.post('/v2/objects', { ...file, ...more });
-      expect(small.json).toMatchObject({
+      const smallUpload = await ann.post('/v2/objects', { ...file, ...more });
+      expect(smallUpload.json).toMatchObject({
         is_multipart: false,
         upload_id: null,
         presigned_urls: [],
       });
-      expect(small.json['upload_url']).toEqual(expect.any(String));
+      expect(smallUpload.json['upload_url']).toEqual(expect.any(String));
     }
   });
 
   test('takes the parts in any order and again, and gives the file', async () => {
-    const upload = await started(2000);
+    const upload = await startUpload(2000);
     const [first, second, ...others] = upload.parts.toReversed();
-    await sent(upload, first!);
-    // With bytes that were damaged on their way, and then with the right ones.
-    const damaged = await send('', 'PUT', second!.upload_url, Buffer.alloc(second!.size));
-    expect(damaged.status).toBe(200);
-    const etags = [await sent(upload, first!), await sent(upload, second!)];
-    for (const part of others) etags.push(await sent(upload, part));
+    await sendPart(upload, first!);
+    // First with damaged bytes, then with the right ones.
+    const damagedAnswer = await send('', 'PUT', second!.upload_url, Buffer.alloc(second!.size));
+    expect(damagedAnswer.status).toBe(200);
+    const etags = [await sendPart(upload, first!), await sendPart(upload, second!)];
+    for (const part of others) etags.push(await sendPart(upload, part));
     expect(await partFolders()).toContain(String(upload.id));
     expect(await readdir(server.data.partsOf({ id: upload.id, revision: 1 }))).toHaveLength(
       upload.parts.length,
     );
-    const done = await complete(upload, etags);
+    const done = await completeUpload(upload, etags);
     expect([done.status, done.json['message']]).toEqual([200, expect.any(String)]);
     const { json } = await ann.get(`/v2/objects/${upload.id}`);
-    const whole = { availability: 'available', size: 2000, md5: md5Of(upload.bytes) };
-    expect(json).toMatchObject({ ...whole, is_multipart: false });
-    expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+    const wholeFile = { availability: 'available', size: 2000, md5: md5Of(upload.bytes) };
+    expect(json).toMatchObject({ ...wholeFile, is_multipart: false });
+    expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
     expect(await partFolders()).not.toContain(String(upload.id));
     // The answer may have been lost.
-    expect((await complete(upload, etags)).status).toBe(200);
+    expect((await completeUpload(upload, etags)).status).toBe(200);
     expect((await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
   });
 
   test('goes on where it was interrupted: new addresses tell which parts have arrived', async () => {
-    const upload = await started(1050);
-    const [etag] = [await sent(upload, upload.parts[1]!)] as { etag: string }[];
-    const all = (await refresh(upload, { total_size: 1050 })).json['presigned_urls'] as Part[];
+    const upload = await startUpload(1050);
+    const [etag] = [await sendPart(upload, upload.parts[1]!)] as { etag: string }[];
+    const all = (await refreshUrls(upload, { total_size: 1050 })).json['presigned_urls'] as Part[];
     expect(all.map((part) => part.etag)).toEqual([null, etag!.etag, null]);
-    const some = await refresh(upload, { part_numbers: [3, '1'] });
-    const parts = some.json['presigned_urls'] as Part[];
-    expect([some.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
-    const rest = [await sent(upload, parts[0]!), await sent(upload, parts[1]!)];
-    expect((await complete(upload, [etag, ...rest])).status).toBe(200);
-    expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+    const someUrls = await refreshUrls(upload, { part_numbers: [3, '1'] });
+    const parts = someUrls.json['presigned_urls'] as Part[];
+    expect([someUrls.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
+    const otherParts = [await sendPart(upload, parts[0]!), await sendPart(upload, parts[1]!)];
+    expect((await completeUpload(upload, [etag, ...otherParts])).status).toBe(200);
+    expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
   });
 
   test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
@@ -151,8 +156,8 @@ describe('an upload in parts (D8)', () => {
       const parts = json['presigned_urls'] as Part[];
       expect([parts.length, parts[0]!.size]).toEqual([Math.ceil(size / 1024 ** 2), 1024 ** 2]);
       const bytes = randomBytes(size);
-      const etags = await Promise.all(parts.map((part) => sent({ id: 0, json, parts, bytes }, part))); // prettier-ignore
-      const done = await complete({ id: 0, json, parts, bytes }, etags, bob);
+      const etags = await Promise.all(parts.map((part) => sendPart({ id: 0, json, parts, bytes }, part))); // prettier-ignore
+      const done = await completeUpload({ id: 0, json, parts, bytes }, etags, bob);
       expect([done.status, done.text]).toEqual([200, expect.stringMatching(/^ +\{"message":/)]);
       expect((await bob.get(`/v2/objects/${String(json['id'])}`)).json['md5']).toBe(md5Of(bytes));
     } finally {
@@ -161,9 +166,9 @@ describe('an upload in parts (D8)', () => {
   });
 
   test('is completed once by requests that come together', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
-    const answers = await Promise.all([1, 2, 3].map(() => complete(upload, etags)));
+    const answers = await Promise.all([1, 2, 3].map(() => completeUpload(upload, etags)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const blobs = (await readdir(server.data.objects)).filter((name) => name.startsWith(`${upload.id}-`)); // prettier-ignore
     expect(blobs).toEqual([`${upload.id}-1`]);
@@ -178,71 +183,77 @@ describe('an upload in parts (D8)', () => {
     ['a malformed etag', () => [{ part_number: 1, etag: 'x' }], /parts\[0\].*etag/],
     ['a malformed number', () => [{ part_number: 'x', etag: '0'.repeat(32) }], /parts\[0\].*part_number/], // prettier-ignore
   ])('is not completed with %s', async (_, change, message) => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
-    const answer = await complete(upload, change(etags));
+    const answer = await completeUpload(upload, change(etags));
     expect([answer.status, answer.json]).toEqual([
       400,
       { parts: [expect.stringMatching(message)] },
     ]);
     expect((await ann.get(`/v2/objects/${upload.id}`)).json['availability']).toBe('unverified');
-    expect((await complete(upload, etags)).status).toBe(200);
+    expect((await completeUpload(upload, etags)).status).toBe(200);
   });
 
   test('is not completed with another content than announced, and can be repaired', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
     const [first] = upload.parts;
     const wrong = await send('', 'PUT', first!.upload_url, Buffer.alloc(first!.size));
     const etag = wrong.headers.get('etag');
-    const refused = await complete(upload, [{ part_number: 1, etag }, ...etags.slice(1)]);
-    expect([refused.status, refused.json['detail']]).toEqual([400, expect.stringContaining('md5')]);
-    const repaired = await sent(upload, first!);
-    expect((await complete(upload, [repaired, ...etags.slice(1)])).status).toBe(200);
+    const refusedAnswer = await completeUpload(upload, [
+      { part_number: 1, etag },
+      ...etags.slice(1),
+    ]);
+    expect([refusedAnswer.status, refusedAnswer.json['detail']]).toEqual([
+      400,
+      expect.stringContaining('md5'),
+    ]);
+    const repaired = await sendPart(upload, first!);
+    expect((await completeUpload(upload, [repaired, ...etags.slice(1)])).status).toBe(200);
   });
 
   test('refuses parts that are too short, too long or damaged, and parts that the file does not have', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const [part] = upload.parts;
-    const put = (bytes: Buffer, headers = {}): Promise<Answer> =>
+    const putBytes = (bytes: Buffer, headers = {}): Promise<Answer> =>
       send('', 'PUT', part!.upload_url, bytes, headers);
-    expect((await put(Buffer.alloc(399))).status).toBe(400);
-    expect((await put(Buffer.alloc(401))).status).toBe(400);
+    expect((await putBytes(Buffer.alloc(399))).status).toBe(400);
+    expect((await putBytes(Buffer.alloc(401))).status).toBe(400);
     const md5 = createHash('md5').update('other').digest('base64');
-    expect((await put(bytesOf(upload, part!), { 'content-md5': md5 })).status).toBe(400);
+    expect((await putBytes(bytesOf(upload, part!), { 'content-md5': md5 })).status).toBe(400);
     expect(await partFolders()).not.toContain(String(upload.id));
-    const other = part!.upload_url.replace('/parts/1', '/parts/2');
-    expect((await send('', 'PUT', other, bytesOf(upload, part!))).status).toBe(403);
-    const tooMany = await refresh(upload, { part_numbers: [4] });
+    const otherUrl = part!.upload_url.replace('/parts/1', '/parts/2');
+    expect((await send('', 'PUT', otherUrl, bytesOf(upload, part!))).status).toBe(403);
+    const tooMany = await refreshUrls(upload, { part_numbers: [4] });
     expect([tooMany.status, Object.keys(tooMany.json)]).toEqual([400, ['part_numbers']]);
-    const resized = await refresh(upload, { total_size: 1051 });
+    const resized = await refreshUrls(upload, { total_size: 1051 });
     expect([resized.status, Object.keys(resized.json)]).toEqual([400, ['total_size']]);
   });
 
   test('is aborted with its parts', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
     const aborted = await ann.delete(path);
     expect([aborted.status, aborted.json['id']]).toEqual([200, upload.id]);
     expect(await partFolders()).not.toContain(String(upload.id));
-    const again = await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!)); // prettier-ignore
-    const after = [again, await complete(upload, etags), await refresh(upload)];
+    const repeatedAnswer = await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!)); // prettier-ignore
+    const after = [repeatedAnswer, await completeUpload(upload, etags), await refreshUrls(upload)];
     expect(after.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await ann.delete(path)).status).toBe(400);
     expect(await partFolders()).not.toContain(String(upload.id));
   });
 
   test('ends with its file', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
     await ann.delete(`/v2/objects/${upload.id}`);
     expect(await partFolders()).not.toContain(String(upload.id));
-    expect((await complete(upload, etags)).status).toBe(404);
+    expect((await completeUpload(upload, etags)).status).toBe(404);
   });
 
   test('T0: is given up a week after the last part', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
     const { catalog, data } = server;
     const report = (): void => undefined;
@@ -251,7 +262,7 @@ describe('an upload in parts (D8)', () => {
     expect(await partFolders()).toContain(String(upload.id));
     await sweepExpired(catalog, data, { now: last + budgets.multipartMs + 1, report });
     expect(await partFolders()).not.toContain(String(upload.id));
-    expect((await complete(upload, etags)).status).toBe(404);
+    expect((await completeUpload(upload, etags)).status).toBe(404);
   });
 
   test('T0: has larger parts where there would be more than uploadParts', async () => {
@@ -273,27 +284,30 @@ describe('an upload in parts (D8)', () => {
   test('the address of a part ends with the right to write', async () => {
     const writer = await server.user('writer');
     await grant(server, vaultId, writer, 'write');
-    const upload = await started();
-    const { json } = await refresh(upload, {}, writer);
+    const upload = await startUpload();
+    const { json } = await refreshUrls(upload, {}, writer);
     const [part] = json['presigned_urls'] as Part[];
-    const put = async (): Promise<number> =>
+    const putPart = async (): Promise<number> =>
       (await send('', 'PUT', part!.upload_url, bytesOf(upload, part!))).status;
-    expect(await put()).toBe(200);
+    expect(await putPart()).toBe(200);
     await grant(server, vaultId, writer, 'read');
-    expect(await put()).toBe(403);
+    expect(await putPart()).toBe(403);
     expect((await send('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), bytesOf(upload, part!))).status).toBe(403); // prettier-ignore
   });
 
   test('belongs to those who may write the file (A2)', async () => {
-    const upload = await started();
+    const upload = await startUpload();
     const etags = await allSent(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
-    for (const [who, status] of [[reader, 403], [stranger, 404]] as const) {
-      const answers = [await complete(upload, etags, who), await refresh(upload, {}, who), await who.delete(path)]; // prettier-ignore
+    for (const [who, status] of [[reader, 403], [strangerClient, 404]] as const) {
+      const answers = [await completeUpload(upload, etags, who), await refreshUrls(upload, {}, who), await who.delete(path)]; // prettier-ignore
       expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
     } // prettier-ignore
-    const other = { ...upload, json: { ...upload.json, upload_key: '17' } };
-    const mixed = await complete(other, etags);
-    expect([mixed.status, Object.keys(mixed.json)]).toEqual([400, ['physical_object_id']]);
+    const otherUpload = { ...upload, json: { ...upload.json, upload_key: '17' } };
+    const mixedAnswer = await completeUpload(otherUpload, etags);
+    expect([mixedAnswer.status, Object.keys(mixedAnswer.json)]).toEqual([
+      400,
+      ['physical_object_id'],
+    ]);
   });
 });

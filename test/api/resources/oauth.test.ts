@@ -17,7 +17,7 @@ interface App {
   readonly secret: string;
 }
 let confidential: App;
-let open: App;
+let openApp: App;
 let bob: Client;
 let eve: Client;
 
@@ -25,11 +25,11 @@ beforeAll(async () => {
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
   await bob.put('/v1/user/password', { password: phrase });
-  confidential = await register({ scopes: 'read write' });
-  open = await register({ client_type: 'public' });
+  confidential = await registerApp({ scopes: 'read write' });
+  openApp = await registerApp({ client_type: 'public' });
 });
 
-async function register(more: object = {}): Promise<App> {
+async function registerApp(more: object = {}): Promise<App> {
   const body = { name: 'Browser', redirect_uris: `${callback} http://127.0.0.1:9/cb`, ...more };
   const id = String(idOf(await ann.post('/v2/applications', body)));
   const secret = String((await ann.get(`/v2/applications/${id}/secret`)).json['client_secret']);
@@ -42,7 +42,7 @@ const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
 
 type Fields = Readonly<Record<string, string>>;
 
-function address(app: App, more: Fields = {}): string {
+function authorizationUrl(app: App, more: Fields = {}): string {
   const fields = { response_type: 'code', client_id: app.id, redirect_uri: callback, state: 's t&=', ...more }; // prettier-ignore
   return `/authorize?${new URLSearchParams(fields)}`;
 }
@@ -51,32 +51,36 @@ function address(app: App, more: Fields = {}): string {
 async function atConsent(app: App, more: Fields = {}, user = bob): Promise<Browser> {
   const session = await server.catalog.signIns.create('session', user.user.id, server.key);
   const browser = new Browser(server.url, `strandlake=${session}`);
-  await browser.open(address(app, more));
+  await browser.open(authorizationUrl(app, more));
   return browser;
 }
 
-/** Where a redirection leads, and its parameters. */
-function redirection(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
+/** The target and the parameters of a redirection. */
+function redirectionOf(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
   const location = answer.headers.get('location') ?? '';
   expect([answer.status, answer.text]).toEqual([303, '']);
   return { to: location, query: new URL(location).searchParams };
 }
 
 async function codeFor(app: App, more: Fields = {}): Promise<string> {
-  const { query } = redirection(await (await atConsent(app, more)).submit({ action: 'allow' }));
+  const { query } = redirectionOf(await (await atConsent(app, more)).submit({ action: 'allow' }));
   return String(query.get('code'));
 }
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
-function post(path: string, fields: Fields, headers: Fields = {}): Promise<Answer> {
+function postForm(path: string, fields: Fields, headers: Fields = {}): Promise<Answer> {
   const body = new URLSearchParams(fields).toString();
   return send(server.url, 'POST', path, body, { ...form, ...headers });
 }
 const keys = (app: App): Fields => ({ client_id: app.id, client_secret: app.secret });
 const exchange = (fields: Fields): Promise<Answer> =>
-  post('/v1/oauth2/token', { grant_type: 'authorization_code', redirect_uri: callback, ...fields });
+  postForm('/v1/oauth2/token', {
+    grant_type: 'authorization_code',
+    redirect_uri: callback,
+    ...fields,
+  });
 const refresh = (fields: Fields): Promise<Answer> =>
-  post('/v1/oauth2/token', { grant_type: 'refresh_token', ...fields });
+  postForm('/v1/oauth2/token', { grant_type: 'refresh_token', ...fields });
 const status = async (token: unknown): Promise<number> =>
   (await clientFor(server.url, bob.user, String(token)).get('/v1/user')).status;
 
@@ -89,18 +93,18 @@ function failure({ status: code, json }: Answer): unknown {
 describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   test('signs in, asks for consent and returns a code and the state', async () => {
     const browser = new Browser(server.url);
-    const first = await browser.open(address(confidential));
+    const first = await browser.open(authorizationUrl(confidential));
     expect(first.text).toContain('<title>Sign in: Strandlake</title>');
     const wrong = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: 'x' });
     expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('No user has this')]);
     const unknown = await browser.submit({ action: 'sign_in', email: 'x@acme.org', password: 'x' });
     expect(unknown.text).toBe(wrong.text);
     const right = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase }); // prettier-ignore
-    expect(right.headers.get('location')).toBe(address(confidential));
-    const page = await browser.open(address(confidential));
+    expect(right.headers.get('location')).toBe(authorizationUrl(confidential));
+    const page = await browser.open(authorizationUrl(confidential));
     for (const text of ['Browser', 'ann', 'read, change and delete', 'bob@acme.org'])
       expect(page.text).toContain(text);
-    const { to, query } = redirection(await browser.submit({ action: 'allow' }));
+    const { to, query } = redirectionOf(await browser.submit({ action: 'allow' }));
     expect(to.startsWith(`${callback}&code=`)).toBe(true);
     expect(query.get('state')).toBe('s t&=');
     expect(query.get('code')).toMatch(/^[A-Za-z0-9]{40}$/);
@@ -108,35 +112,41 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   });
 
   test('returns no state where the request has none', async () => {
-    const { query } = redirection(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
+    const { query } = redirectionOf(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
     expect([...query.keys()]).toEqual(['x', 'code', 'iss']);
   });
 
   test('returns access_denied when the user denies', async () => {
-    const { query } = redirection(await (await atConsent(confidential)).submit({ action: 'deny' }));
+    const { query } = redirectionOf(
+      await (await atConsent(confidential)).submit({ action: 'deny' }),
+    );
     expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=', iss: server.url }); // prettier-ignore
   });
 
   test.each(['/authorize/', '/v1/oauth2/authorize'])('is also served at %s', async (path) => {
-    const answer = await send(server.url, 'GET', address(open, pkce).replace('/authorize', path));
+    const answer = await send(
+      server.url,
+      'GET',
+      authorizationUrl(openApp, pkce).replace('/authorize', path),
+    );
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('Sign in')]);
   });
 
   test('is only for users of the account, unless the application is public', async () => {
     const browser = await atConsent(confidential, {}, eve);
-    const refused = await browser.submit({ action: 'allow' });
-    expect([refused.status, refused.headers.get('location')]).toEqual([403, null]);
-    const everybody = await register({ is_public: true });
-    const { query } = redirection(await (await atConsent(everybody, {}, eve)).submit({ action: 'allow' })); // prettier-ignore
+    const refusedAnswer = await browser.submit({ action: 'allow' });
+    expect([refusedAnswer.status, refusedAnswer.headers.get('location')]).toEqual([403, null]);
+    const everybody = await registerApp({ is_public: true });
+    const { query } = redirectionOf(await (await atConsent(everybody, {}, eve)).submit({ action: 'allow' })); // prettier-ignore
     expect(query.get('code')).not.toBeNull();
   });
 
   test('escapes what the owner of an application has written', async () => {
-    const app = await register({
+    const app = await registerApp({
       name: '<script>alert(1)</script>',
       description: `"'><img src=x>`,
     });
-    const page = await (await atConsent(app)).open(address(app));
+    const page = await (await atConsent(app)).open(authorizationUrl(app));
     expect(page.status).toBe(200);
     expect(page.text).not.toMatch(/<script|<img/);
     expect(page.text).toContain('&#60;script&#62;');
@@ -160,26 +170,26 @@ describe('the metadata of the server (RFC 8414)', () => {
     const path = (key: string): string => String(json[key]).replace(server.url, '');
     expect(json['code_challenge_methods_supported']).toEqual(['S256']);
     expect(json['scopes_supported']).toEqual(['read', 'write']);
-    const shown = await send(server.url, 'GET', `${path('authorization_endpoint')}?${address(open, pkce).split('?')[1]}`); // prettier-ignore
-    expect(shown.text).toContain('<title>Sign in: Strandlake</title>');
+    const shownPage = await send(server.url, 'GET', `${path('authorization_endpoint')}?${authorizationUrl(openApp, pkce).split('?')[1]}`); // prettier-ignore
+    expect(shownPage.text).toContain('<title>Sign in: Strandlake</title>');
     const basic = `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}`;
     const methods: Record<string, [App, Fields, Fields]> = {
       client_secret_basic: [confidential, {}, { authorization: basic }],
       client_secret_post: [confidential, keys(confidential), {}],
-      none: [open, { client_id: open.id }, {}],
+      none: [openApp, { client_id: openApp.id }, {}],
     };
     expect(json['token_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     expect(json['revocation_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     for (const [app, fields, headers] of Object.values(methods)) {
-      let given: Fields = { code: await codeFor(app, pkce), redirect_uri: callback, code_verifier: verifier }; // prettier-ignore
+      let givenFields: Fields = { code: await codeFor(app, pkce), redirect_uri: callback, code_verifier: verifier }; // prettier-ignore
       expect(json['grant_types_supported']).toEqual(['authorization_code', 'refresh_token']);
       for (const grant_type of json['grant_types_supported'] as string[]) {
-        const issued = await post(path('token_endpoint'), { grant_type, ...given, ...fields }, headers); // prettier-ignore
+        const issued = await postForm(path('token_endpoint'), { grant_type, ...givenFields, ...fields }, headers); // prettier-ignore
         expect(issued.status).toBe(200);
-        given = { refresh_token: String(issued.json['refresh_token']) };
+        givenFields = { refresh_token: String(issued.json['refresh_token']) };
       }
-      const token = { token: given['refresh_token']! };
-      expect((await post(path('revocation_endpoint'), { ...token, ...fields }, headers)).status).toBe(200); // prettier-ignore
+      const token = { token: givenFields['refresh_token']! };
+      expect((await postForm(path('revocation_endpoint'), { ...token, ...fields }, headers)).status).toBe(200); // prettier-ignore
     }
   });
 });
@@ -189,15 +199,15 @@ describe('the issuer in authorization responses (RFC 9207)', () => {
     const { json } = await send(server.url, 'GET', '/.well-known/oauth-authorization-server');
     expect(json['authorization_response_iss_parameter_supported']).toBe(true);
     for (const action of ['allow', 'deny']) {
-      const { query } = redirection(await (await atConsent(confidential)).submit({ action }));
+      const { query } = redirectionOf(await (await atConsent(confidential)).submit({ action }));
       expect(query.getAll('iss')).toEqual([json['issuer']]);
     }
-    const refused = await send(
+    const refusedAnswer = await send(
       server.url,
       'GET',
-      address(confidential, { response_type: 'token' }),
+      authorizationUrl(confidential, { response_type: 'token' }),
     );
-    expect(refused.text).toContain(`iss=${encodeURIComponent(String(json['issuer']))}`);
+    expect(refusedAnswer.text).toContain(`iss=${encodeURIComponent(String(json['issuer']))}`);
   });
 });
 
@@ -220,22 +230,22 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
     '//apps.example.org/callback?x=1',
     '',
   ])('%s is shown to the user, without a redirection', async (redirect_uri) => {
-    const answer = await send(server.url, 'GET', address(confidential, { redirect_uri }));
+    const answer = await send(server.url, 'GET', authorizationUrl(confidential, { redirect_uri }));
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
     expect(answer.text).not.toContain('href');
     const browser = await atConsent(confidential);
-    await browser.open(address(confidential, { redirect_uri }));
+    await browser.open(authorizationUrl(confidential, { redirect_uri }));
     expect((await browser.submit({ action: 'allow' })).status).toBe(400);
   });
 
   test('nor is one that is given twice, or that belongs to an unknown application', async () => {
-    const twice = `${address(confidential)}&redirect_uri=${encodeURIComponent(callback)}`;
-    const unknown = address({ id: '999', secret: '' });
+    const repeatedParameter = `${authorizationUrl(confidential)}&redirect_uri=${encodeURIComponent(callback)}`;
+    const unknown = authorizationUrl({ id: '999', secret: '' });
     for (const path of [
-      twice,
+      repeatedParameter,
       unknown,
-      address({ id: '', secret: '' }),
-      `${address(confidential)}&client_id=1`,
+      authorizationUrl({ id: '', secret: '' }),
+      `${authorizationUrl(confidential)}&client_id=1`,
     ]) {
       // prettier-ignore
       const answer = await send(server.url, 'GET', path);
@@ -256,7 +266,7 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
   ])(
     '%s leads back to the application only when the user follows the link',
     async (_, more, error) => {
-      const answer = await send(server.url, 'GET', address(confidential, more));
+      const answer = await send(server.url, 'GET', authorizationUrl(confidential, more));
       expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
       const link = /href="([^"]*)"/.exec(answer.text)?.[1]?.replaceAll('&#38;', '&') ?? '';
       const query = new URL(link).searchParams;
@@ -265,17 +275,25 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
   );
 
   test('a public application has to send a challenge (RFC 9700, 2.1.1)', async () => {
-    const answer = await send(server.url, 'GET', address(open));
+    const answer = await send(server.url, 'GET', authorizationUrl(openApp));
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('code_challenge is missing')]); // prettier-ignore
   });
 
   test('an application gets no more than its scopes', async () => {
-    const answer = await send(server.url, 'GET', address(open, { ...pkce, scope: 'read write' }));
+    const answer = await send(
+      server.url,
+      'GET',
+      authorizationUrl(openApp, { ...pkce, scope: 'read write' }),
+    );
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('error=invalid_scope')]); // prettier-ignore
   });
 
   test('a parameter that is repeated is refused (RFC 6749, 3.1)', async () => {
-    const answer = await send(server.url, 'GET', `${address(confidential)}&scope=read&scope=read`);
+    const answer = await send(
+      server.url,
+      'GET',
+      `${authorizationUrl(confidential)}&scope=read&scope=read`,
+    );
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('more than once')]);
   });
 });
@@ -283,7 +301,7 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
 describe('the pages', () => {
   test('have no script, cannot be framed, and are not kept (RFC 9700, 4.16)', async () => {
     const browser = new Browser(server.url);
-    const pages = [await browser.open(address(confidential)), await (await atConsent(confidential)).open(address(confidential))]; // prettier-ignore
+    const pages = [await browser.open(authorizationUrl(confidential)), await (await atConsent(confidential)).open(authorizationUrl(confidential))]; // prettier-ignore
     for (const { headers, text } of pages) {
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");
@@ -300,8 +318,8 @@ describe('the pages', () => {
   });
 
   test('have a cookie that scripts and other sites do not get, and that authorizes no other request (A13)', async () => {
-    const fresh = await send(server.url, 'GET', address(confidential));
-    expect(fresh.headers.get('set-cookie')).toMatch(/^strandlake=\w{40}; Path=\/; HttpOnly; SameSite=Lax$/); // prettier-ignore
+    const freshPage = await send(server.url, 'GET', authorizationUrl(confidential));
+    expect(freshPage.headers.get('set-cookie')).toMatch(/^strandlake=\w{40}; Path=\/; HttpOnly; SameSite=Lax$/); // prettier-ignore
     const { cookie } = await atConsent(confidential);
     for (const path of ['/v1/user', '/v2/tokens', '/v2/vaults']) {
       const answer = await send(server.url, 'GET', path, undefined, { cookie });
@@ -311,29 +329,31 @@ describe('the pages', () => {
 
   test('refuse a form without the token of their browser', async () => {
     const victim = await atConsent(confidential);
-    const other = await atConsent(confidential);
-    const foreign = /name="csrf_token" value="(\w+)"/.exec((await other.open(address(confidential))).text)?.[1]; // prettier-ignore
+    const otherBrowser = await atConsent(confidential);
+    const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.open(authorizationUrl(confidential))).text)?.[1]; // prettier-ignore
     for (const csrf_token of ['', 'x'.repeat(64), String(foreign)]) {
       const answer = await victim.submit({ action: 'allow', csrf_token });
       expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
     }
-    const stranger = new Browser(server.url);
-    await stranger.open(address(confidential));
+    const strangerBrowser = new Browser(server.url);
+    await strangerBrowser.open(authorizationUrl(confidential));
     const signIn = { action: 'sign_in', email: 'bob@acme.org', password: phrase };
-    expect((await stranger.submit({ ...signIn, csrf_token: String(foreign) })).status).toBe(403);
+    expect((await strangerBrowser.submit({ ...signIn, csrf_token: String(foreign) })).status).toBe(
+      403,
+    );
   });
 
   test('change the cookie at sign-in, and end the session at sign-out and with the password', async () => {
     const browser = new Browser(server.url);
-    await browser.open(address(confidential));
+    await browser.open(authorizationUrl(confidential));
     const before = browser.cookie;
     await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase });
     const signedIn = browser.cookie;
     expect(signedIn).not.toBe(before);
     const asks = async (cookie: string): Promise<boolean> =>
-      (await send(server.url, 'GET', address(confidential), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
+      (await send(server.url, 'GET', authorizationUrl(confidential), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
     expect([await asks(before), await asks(signedIn)]).toEqual([false, true]);
-    await browser.open(address(confidential));
+    await browser.open(authorizationUrl(confidential));
     expect((await browser.submit({ action: 'sign_out' })).status).toBe(303);
     expect([await asks(signedIn), await asks(browser.cookie)]).toEqual([false, false]);
     const dan = await server.user('dan');
@@ -352,11 +372,11 @@ describe('the pages', () => {
     expect((await browser.submit({ csrf_token: '' })).status).toBe(403);
     await browser.open(path);
     expect((await browser.submit({ action: 'sign_in' })).text).toContain('You are signed in as bob@acme.org'); // prettier-ignore
-    expect((await browser.open(address(confidential))).text).toContain('Allow');
+    expect((await browser.open(authorizationUrl(confidential))).text).toContain('Allow');
     expect((await browser.open(path)).status).toBe(400);
     expect(server.logs.join('\n')).not.toContain(code);
-    const late = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
-    expect((await browser.open(`/v1/oauth2/sign_in?code=${late}`)).status).toBe(400);
+    const lateLink = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
+    expect((await browser.open(`/v1/oauth2/sign_in?code=${lateLink}`)).status).toBe(400);
   });
 });
 
@@ -386,7 +406,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
     expect([asJson.status, asJson.json['scope']]).toEqual([200, 'read write']);
     const basic = { authorization: `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}` }; // prettier-ignore
     const body = { grant_type: 'authorization_code', redirect_uri: callback };
-    const withBasic = await post('/v1/oauth2/token', { ...body, code: await codeFor(confidential) }, basic); // prettier-ignore
+    const withBasic = await postForm('/v1/oauth2/token', { ...body, code: await codeFor(confidential) }, basic); // prettier-ignore
     expect(withBasic.status).toBe(200);
   });
 
@@ -415,17 +435,17 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
     const grant = { userId: bob.user.id, applicationId: Number(confidential.id), redirectUri: callback, scope: 'read', codeChallenge: null } as const; // prettier-ignore
     const create = (age: number): Promise<string> =>
       server.catalog.grants.create(grant, server.key, Date.now() - age);
-    const late = await create(60_000);
-    expect(failure(await exchange({ code: late, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    const lateCode = await create(60_000);
+    expect(failure(await exchange({ code: lateCode, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
     const inTime = await create(30_000);
     expect((await exchange({ code: inTime, ...keys(confidential) })).status).toBe(200);
   });
 
   test('is bound to application, redirection URI and client', async () => {
     const code = await codeFor(confidential);
-    const other = await register();
+    const otherApp = await registerApp();
     const wrong: readonly (readonly [Fields, unknown])[] = [
-      [{ code, ...keys(other) }, [400, 'invalid_grant']],
+      [{ code, ...keys(otherApp) }, [400, 'invalid_grant']],
       [
         { code, ...keys(confidential), redirect_uri: 'http://127.0.0.1:9/cb' },
         [400, 'invalid_grant'],
@@ -435,8 +455,11 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
       [{ ...keys(confidential) }, [400, 'invalid_request']],
       [{ code, ...keys(confidential), grant_type: 'password' }, [400, 'unsupported_grant_type']],
       [{ code, client_id: confidential.id }, [400, 'invalid_client']],
-      [{ code, client_id: confidential.id, client_secret: other.secret }, [400, 'invalid_client']],
-      [{ code, client_id: '999', client_secret: other.secret }, [400, 'invalid_client']],
+      [
+        { code, client_id: confidential.id, client_secret: otherApp.secret },
+        [400, 'invalid_client'],
+      ],
+      [{ code, client_id: '999', client_secret: otherApp.secret }, [400, 'invalid_client']],
       [{ code, client_secret: confidential.secret }, [400, 'invalid_client']],
     ];
     for (const [fields, expected] of wrong)
@@ -447,50 +470,50 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   test('takes no secret from the address, none twice, and no repeated parameter (2.3.1, 3.2)', async () => {
     const code = await codeFor(confidential);
     const fields = { grant_type: 'authorization_code', redirect_uri: callback, code };
-    const inAddress = await post(`/v1/oauth2/token?${new URLSearchParams(keys(confidential))}`, fields); // prettier-ignore
+    const inAddress = await postForm(`/v1/oauth2/token?${new URLSearchParams(keys(confidential))}`, fields); // prettier-ignore
     expect(failure(inAddress)).toEqual([400, 'invalid_client']);
     const basic = (secret: string): Fields => ({ authorization: `Basic ${Buffer.from(`${confidential.id}:${secret}`).toString('base64')}` }); // prettier-ignore
-    const twice = await post('/v1/oauth2/token', { ...fields, ...keys(confidential) }, basic(confidential.secret)); // prettier-ignore
-    expect(failure(twice)).toEqual([400, 'invalid_request']);
-    const wrong = await post('/v1/oauth2/token', fields, basic('wrong'));
+    const doubleCredentials = await postForm('/v1/oauth2/token', { ...fields, ...keys(confidential) }, basic(confidential.secret)); // prettier-ignore
+    expect(failure(doubleCredentials)).toEqual([400, 'invalid_request']);
+    const wrong = await postForm('/v1/oauth2/token', fields, basic('wrong'));
     expect(failure(wrong)).toEqual([401, 'invalid_client']);
     expect(wrong.headers.get('www-authenticate')).toBe('Basic realm="oauth2"');
     const body = `${new URLSearchParams({ ...fields, ...keys(confidential) })}&code=${code}`;
-    const repeated = await send(server.url, 'POST', '/v1/oauth2/token', body, form);
-    expect(failure(repeated)).toEqual([400, 'invalid_request']);
+    const repeatedField = await send(server.url, 'POST', '/v1/oauth2/token', body, form);
+    expect(failure(repeatedField)).toEqual([400, 'invalid_request']);
     expect((await exchange({ code, ...keys(confidential) })).status).toBe(200);
   });
 
   test('needs the present secret of the application', async () => {
-    const app = await register();
+    const app = await registerApp();
     const code = await codeFor(app);
     await ann.post(`/v2/applications/${app.id}/secret`);
     expect(failure(await exchange({ code, ...keys(app) }))).toEqual([400, 'invalid_client']);
   });
 
   test('is refused for a user who was removed meanwhile', async () => {
-    const gone = await server.user('gone');
-    const browser = await atConsent(confidential, {}, gone);
-    const { query } = redirection(await browser.submit({ action: 'allow' }));
-    await server.catalog.users.update(gone.user.id, { isActive: false });
+    const goneUser = await server.user('gone');
+    const browser = await atConsent(confidential, {}, goneUser);
+    const { query } = redirectionOf(await browser.submit({ action: 'allow' }));
+    await server.catalog.users.update(goneUser.user.id, { isActive: false });
     const answer = await exchange({ code: String(query.get('code')), ...keys(confidential) });
     expect(failure(answer)).toEqual([400, 'invalid_grant']);
-    expect((await browser.open(address(confidential))).text).toContain('Sign in');
+    expect((await browser.open(authorizationUrl(confidential))).text).toContain('Sign in');
   });
 });
 
 describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
   test('lets a public application exchange a code without a secret', async () => {
-    const code = await codeFor(open, pkce);
-    const answer = await exchange({ code, client_id: open.id, code_verifier: verifier });
+    const code = await codeFor(openApp, pkce);
+    const answer = await exchange({ code, client_id: openApp.id, code_verifier: verifier });
     expect([answer.status, answer.json['scope']]).toEqual([200, 'read']);
   });
 
   test('of the example of RFC 7636, appendix B, belongs to its challenge', async () => {
     const example = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }; // prettier-ignore
-    const code = await codeFor(open, example);
+    const code = await codeFor(openApp, example);
     const code_verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
-    expect((await exchange({ code, client_id: open.id, code_verifier })).status).toBe(200);
+    expect((await exchange({ code, client_id: openApp.id, code_verifier })).status).toBe(200);
   });
 
   test.each<[string, Fields]>([
@@ -499,7 +522,7 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
     ['none', {}],
     ['one that is too short', { code_verifier: verifier.slice(0, 42) }],
   ])('%s is refused, also with a secret', async (_, more) => {
-    for (const app of [open, confidential]) {
+    for (const app of [openApp, confidential]) {
       const code = await codeFor(app, pkce);
       expect(failure(await exchange({ code, ...keys(app), ...more }))).toEqual([
         400,
@@ -544,10 +567,10 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 
   test('of another application, or unknown, is refused and changes nothing', async () => {
     const { refresh_token } = await tokens();
-    const other = await register();
+    const otherApp = await registerApp();
     const token = { refresh_token: String(refresh_token) };
-    expect(failure(await refresh({ ...token, ...keys(other) }))).toEqual([400, 'invalid_grant']);
-    expect(failure(await refresh({ refresh_token: 'x'.repeat(40), ...keys(other) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(failure(await refresh({ ...token, ...keys(otherApp) }))).toEqual([400, 'invalid_grant']);
+    expect(failure(await refresh({ refresh_token: 'x'.repeat(40), ...keys(otherApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
     expect(failure(await refresh({ ...token, client_id: confidential.id }))).toEqual([400, 'invalid_client']); // prettier-ignore
     expect((await refresh({ ...token, ...keys(confidential) })).status).toBe(200);
   });
@@ -560,10 +583,13 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
     expect(all.json['scope']).toBe('read write');
     const code = await codeFor(confidential, { scope: 'read' });
     const reading = await exchange({ code, ...keys(confidential) });
-    const wider = { refresh_token: String(reading.json['refresh_token']), ...keys(confidential) };
+    const widerScope = {
+      refresh_token: String(reading.json['refresh_token']),
+      ...keys(confidential),
+    };
     for (const scope of ['read write', 'write', 'admin'])
-      expect(failure(await refresh({ ...wider, scope }))).toEqual([400, 'invalid_scope']);
-    expect((await refresh(wider)).status).toBe(200);
+      expect(failure(await refresh({ ...widerScope, scope }))).toEqual([400, 'invalid_scope']);
+    expect((await refresh(widerScope)).status).toBe(200);
   });
 
   test('is not stored, and neither are codes and access tokens (A7)', async () => {
@@ -590,10 +616,10 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test.each(['access_token', 'refresh_token'])('of the %s ends both', async (name) => {
     const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
     const token = String(json[name]);
-    const other = await register();
+    const otherApp = await registerApp();
     const revoke = (app: App, more: Fields = {}): Promise<Answer> =>
-      post('/v1/oauth2/revoke_token', { ...keys(app), token, ...more });
-    expect(failure(await revoke(other))).toEqual([400, 'invalid_grant']);
+      postForm('/v1/oauth2/revoke_token', { ...keys(app), token, ...more });
+    expect(failure(await revoke(otherApp))).toEqual([400, 'invalid_grant']);
     expect(failure(await revoke({ ...confidential, secret: 'x' }))).toEqual([
       400,
       'invalid_client',
@@ -606,12 +632,12 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
       expect([code, text]).toEqual([200, '{}']);
     }
     expect(await status(json['access_token'])).toBe(401);
-    const refreshed = await refresh({ refresh_token: String(json['refresh_token']), ...keys(confidential) }); // prettier-ignore
-    expect(failure(refreshed)).toEqual([400, 'invalid_grant']);
+    const refreshedTokens = await refresh({ refresh_token: String(json['refresh_token']), ...keys(confidential) }); // prettier-ignore
+    expect(failure(refreshedTokens)).toEqual([400, 'invalid_grant']);
   });
 
   test('leaves the tokens of users alone', async () => {
-    const answer = await post('/v1/oauth2/revoke_token', {
+    const answer = await postForm('/v1/oauth2/revoke_token', {
       ...keys(confidential),
       token: bob.token,
     });
@@ -629,7 +655,7 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   });
 
   test('is also by deleting the application', async () => {
-    const app = await register();
+    const app = await registerApp();
     const { json } = await exchange({ code: await codeFor(app), ...keys(app) });
     expect(await status(json['access_token'])).toBe(200);
     await ann.delete(`/v2/applications/${app.id}`);
@@ -643,15 +669,15 @@ test('the token of an application makes no credentials, which would outlive it',
   expect((await app.post('/v2/vaults', { name: 'by the application' })).status).toBe(201);
   const [own] = listOf(await bob.get('/v2/tokens?name=test'));
   const callbackUri = { redirect_uris: 'https://apps.example.org/' };
-  const mine = idOf(await bob.post('/v2/applications', { name: 'Mine', ...callbackUri }));
+  const ownApplication = idOf(await bob.post('/v2/applications', { name: 'Mine', ...callbackUri }));
   const answers = [
     await app.post('/v2/tokens', {}),
     await app.patch(`/v2/tokens/${String(own?.['id'])}`, { name: 'x' }),
     await app.delete(`/v2/tokens/${String(own?.['id'])}`),
     await app.post('/v2/applications', { name: 'x', ...callbackUri }),
-    await app.patch(`/v2/applications/${mine}`, { name: 'x' }),
-    await app.get(`/v2/applications/${mine}/secret`),
-    await app.post(`/v2/applications/${mine}/secret`),
+    await app.patch(`/v2/applications/${ownApplication}`, { name: 'x' }),
+    await app.get(`/v2/applications/${ownApplication}/secret`),
+    await app.post(`/v2/applications/${ownApplication}/secret`),
     await app.put('/v1/user/password', { password: phrase, current_password: phrase }),
   ];
   for (const { status: code, json: body } of answers) {

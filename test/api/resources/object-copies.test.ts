@@ -29,7 +29,7 @@ async function file(
   parent: number | null = null,
 ): Promise<number> {
   // prettier-ignore
-  const made = await ann.post('/v2/objects', {
+  const createdObject = await ann.post('/v2/objects', {
     vault_id: vault,
     object_type: 'file',
     filename,
@@ -39,14 +39,16 @@ async function file(
     metadata: { lane: 3 },
   });
   if (text !== null)
-    expect((await send('', 'PUT', String(made.json['upload_url']), text)).status).toBe(200);
-  return idOf(made);
+    expect((await send('', 'PUT', String(createdObject.json['upload_url']), text)).status).toBe(
+      200,
+    );
+  return idOf(createdObject);
 }
 
-async function copied(body: object, client = ann): Promise<Record<string, unknown>> {
-  const made = await client.post('/v2/object_copy_tasks', body);
-  expect([made.status, made.json['detail']]).toEqual([201, undefined]);
-  return (await waitFor(client, `/v2/object_copy_tasks/${idOf(made)}`)).json;
+async function copyObjects(body: object, client = ann): Promise<Record<string, unknown>> {
+  const createdCopyTask = await client.post('/v2/object_copy_tasks', body);
+  expect([createdCopyTask.status, createdCopyTask.json['detail']]).toEqual([201, undefined]);
+  return (await waitFor(client, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json;
 }
 
 /** The paths below a vault's root, with the contents of files. */
@@ -67,14 +69,14 @@ describe('a copy', () => {
   test('of a folder has its files and folders, and shares their contents', async () => {
     const root = await folder(vaultId, 'run 1');
     const inner = await folder(vaultId, 'inner', root);
-    const one = await file(vaultId, 'a.csv', 'gene\nTP53\n', root);
+    const firstCopied = await file(vaultId, 'a.csv', 'gene\nTP53\n', root);
     await file(vaultId, 'b.txt', 'text', inner);
     await file(vaultId, 'empty.txt', '', inner);
     await file(vaultId, 'never uploaded.txt', null, inner);
     const name = 'calls';
-    const made = await ann.post('/v2/datasets', { vault_id: vaultId, name, vault_parent_object_id: inner }); // prettier-ignore
-    expect(made.status).toBe(201);
-    const task = await copied({
+    const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name, vault_parent_object_id: inner }); // prettier-ignore
+    expect(createdDataset.status).toBe(201);
+    const task = await copyObjects({
       source_vault_id: vaultId,
       source_object_id: root,
       target_vault_id: otherVault,
@@ -95,7 +97,7 @@ describe('a copy', () => {
       '/run 1/inner/never uploaded.txt': expect.stringMatching(/^no content/),
     });
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${otherVault}&filename=a.csv`));
-    const original = (await ann.get(`/v2/objects/${one}`)).json;
+    const original = (await ann.get(`/v2/objects/${firstCopied}`)).json;
     for (const key of [
       'description',
       'tags',
@@ -106,7 +108,9 @@ describe('a copy', () => {
       'availability',
     ])
       expect([key, copy![key]]).toEqual([key, original[key]]);
-    const files = readdirSync(server.data.objects).filter((entry) => entry.startsWith(`${one}-`));
+    const files = readdirSync(server.data.objects).filter((entry) =>
+      entry.startsWith(`${firstCopied}-`),
+    );
     const links = files.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
     expect(links).toEqual([2]);
     const found = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
@@ -120,9 +124,9 @@ describe('a copy', () => {
     const id = await file(vaultId, 'notes.txt', 'one');
     const target = await folder(vaultId, 'target');
     const body = { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId };
-    await copied(body);
-    await copied({ ...body, target_object_id: target });
-    await copied({ ...body, target_object_id: target });
+    await copyObjects(body);
+    await copyObjects({ ...body, target_object_id: target });
+    await copyObjects({ ...body, target_object_id: target });
     const paths = Object.keys(await tree(vaultId)).filter((path) => path.includes('notes'));
     expect(paths.toSorted()).toEqual(['/notes-1.txt', '/notes.txt', '/target/notes-1.txt', '/target/notes.txt']); // prettier-ignore
   });
@@ -130,12 +134,12 @@ describe('a copy', () => {
   test('of a vault has what its root holds, also in a folder of that vault', async () => {
     const vault = idOf(await ann.post('/v2/vaults', { name: 'Whole' }));
     await file(vault, 'a.txt', 'a', await folder(vault, 'deep'));
-    const into = await folder(vault, 'backup');
-    const task = await copied({
+    const backupFolder = await folder(vault, 'backup');
+    const task = await copyObjects({
       source_vault_id: vault,
       source_object_id: null,
       target_vault_id: vault,
-      target_object_id: into,
+      target_object_id: backupFolder,
     });
     expect(task['status']).toBe('completed');
     expect(Object.keys(await tree(vault)).toSorted()).toEqual([
@@ -146,15 +150,15 @@ describe('a copy', () => {
       '/deep',
       '/deep/a.txt',
     ]);
-    const whole = await copied({ source_vault_id: vault, target_vault_id: otherVault });
+    const wholeCopy = await copyObjects({ source_vault_id: vault, target_vault_id: otherVault });
     // A task between vaults as a whole names no object, and is in the list of tasks all the same.
     const tasks = listOf(await ann.get('/v2/tasks?limit=1000'));
-    expect(tasks.map(({ id }) => id)).toContain(whole['task_id']);
+    expect(tasks.map(({ id }) => id)).toContain(wholeCopy['task_id']);
   });
 
   test('belongs to the user who asked for it', async () => {
     const id = await file(vaultId, 'private.txt', 'x');
-    const task = await copied({ source_vault_id: vaultId, source_object_id: id, target_vault_id: otherVault }); // prettier-ignore
+    const task = await copyObjects({ source_vault_id: vaultId, source_object_id: id, target_vault_id: otherVault }); // prettier-ignore
     await grant(server, vaultId, bob, 'admin');
     expect(listOf(await ann.get('/v2/object_copy_tasks'))[0]).toMatchObject({ id: task['id'] });
     expect(listOf(await bob.get('/v2/object_copy_tasks'))).toEqual([]);
@@ -182,18 +186,18 @@ describe('A5: the rights on both vaults are checked', () => {
       const answer: Answer = await eve.post('/v2/object_copy_tasks', body);
       if (from === 'none' || to === 'none') {
         const missing = { source_vault_id: 987_654, target_vault_id: 987_654 };
-        const other = await eve.post('/v2/object_copy_tasks', missing);
+        const otherAnswer = await eve.post('/v2/object_copy_tasks', missing);
         const keys = [...(from === 'none' ? ['source_vault_id'] : []), ...(to === 'none' ? ['target_vault_id'] : [])]; // prettier-ignore
         if (from !== 'none' || to === 'none') expect([answer.status, Object.keys(answer.json)]).toEqual([400, keys]); // prettier-ignore
-        expect(other.status).toBe(400);
+        expect(otherAnswer.status).toBe(400);
         expect(answer.text.replaceAll(/\d+/g, '')).not.toContain(`${from}-${to}`);
       } else if (to === 'read') expect(answer.status).toBe(403);
       else expect(answer.status).toBe(201);
-      const there = Object.keys(await tree(target!));
+      const copiedPaths = Object.keys(await tree(target!));
       if (to === 'write' && from !== 'none') {
         await waitFor(eve, `/v2/object_copy_tasks/${idOf(answer)}`);
         expect(Object.keys(await tree(target!))).toEqual(['/a.txt']);
-      } else expect(there).toEqual([]);
+      } else expect(copiedPaths).toEqual([]);
     },
   );
 });

@@ -5,13 +5,13 @@ import { idOf, listOf, type Answer } from '../server.js';
 
 const { server, ann, vaultId } = await startLab();
 
-function make(object: object): Promise<Answer> {
+function newObject(object: object): Promise<Answer> {
   return ann.post('/v2/objects', { vault_id: vaultId, ...object });
 }
 
 describe('creating objects', () => {
   test('a folder has every key', async () => {
-    const { status, json } = await make({
+    const { status, json } = await newObject({
       object_type: 'folder',
       filename: 'one',
       parent_object_id: null,
@@ -36,28 +36,28 @@ describe('creating objects', () => {
   });
 
   test('a file answers an absolute upload address once, and waits for its bytes', async () => {
-    const made = await make({
+    const createdFile = await newObject({
       object_type: 'file',
       filename: 'f.vcf.gz',
       size: '12',
       md5: 'A'.repeat(32),
       mimetype: 'gzip',
     });
-    expect(made.json).toMatchObject({
+    expect(createdFile.json).toMatchObject({
       availability: 'unverified',
       size: 12,
       md5: 'a'.repeat(32),
       mimetype: 'gzip',
       version_count: 1,
     });
-    expect(String(made.json['upload_url'])).toMatch(
+    expect(String(createdFile.json['upload_url'])).toMatch(
       /^http:\/\/127\.0\.0\.1:\d+\/v2\/uploads\/\d+\/1\?user=\d+&expires=/,
     );
-    expect((await ann.get(`/v2/objects/${idOf(made)}`)).json['upload_url']).toBeNull();
+    expect((await ann.get(`/v2/objects/${idOf(createdFile)}`)).json['upload_url']).toBeNull();
   });
 
   test('a dataset is created with its fields and its object, under one id', async () => {
-    const made = await make({
+    const createdDataset = await newObject({
       object_type: 'dataset',
       filename: 'variants',
       fields: [{ name: 'gene', data_type: 'string', id: 9, class_name: 'x' }],
@@ -66,8 +66,8 @@ describe('creating objects', () => {
       metadata: { a: 1 },
       tags: 't',
     });
-    const id = idOf(made);
-    expect(made.json).toMatchObject({
+    const id = idOf(createdDataset);
+    expect(createdDataset.json).toMatchObject({
       dataset_id: id,
       dataset_full_name: String(id),
       description: 'variants',
@@ -96,11 +96,11 @@ describe('creating objects', () => {
   test('taken names get a number, before the extension of a file', async () => {
     const names: unknown[] = [];
     for (const filename of ['x.json.gz', 'X.json.gz', 'x.JSON.gz']) {
-      names.push((await make({ object_type: 'file', filename })).json['filename']);
+      names.push((await newObject({ object_type: 'file', filename })).json['filename']);
     }
     expect(names).toEqual(['x.json.gz', 'X-1.json.gz', 'x-2.JSON.gz']);
-    await make({ object_type: 'folder', filename: 'v1.2' });
-    expect((await make({ object_type: 'folder', filename: 'V1.2' })).json['filename']).toBe(
+    await newObject({ object_type: 'folder', filename: 'v1.2' });
+    expect((await newObject({ object_type: 'folder', filename: 'V1.2' })).json['filename']).toBe(
       'V1.2-1',
     );
   });
@@ -126,7 +126,7 @@ describe('creating objects', () => {
     [{ object_type: 'dataset', filename: 'a', fields: ['x'] }, 'fields'],
     [{ object_type: 'folder', filename: 'a', fields: [{ name: 'x' }] }, 'fields'],
   ])('refuses %j and names %s', async (body, key) => {
-    const { status, json } = await make(body);
+    const { status, json } = await newObject(body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
@@ -153,10 +153,10 @@ describe('creating objects', () => {
     '=1+1',
     'a'.repeat(255),
   ])('keeps the name %j as given and serves it (D1)', async (filename) => {
-    const made = await make({ object_type: 'file', filename, size: 2 });
-    expect(made.status).toBe(201);
-    await ann.call('PUT', String(made.json['upload_url']), 'ok', { authorization: '' });
-    const download = await ann.get(`/v2/objects/${idOf(made)}/download`);
+    const createdFile = await newObject({ object_type: 'file', filename, size: 2 });
+    expect(createdFile.status).toBe(201);
+    await ann.call('PUT', String(createdFile.json['upload_url']), 'ok', { authorization: '' });
+    const download = await ann.get(`/v2/objects/${idOf(createdFile)}/download`);
     const file = await ann.call('GET', String(download.json['download_url']), undefined, {
       authorization: '',
     });
@@ -169,11 +169,13 @@ describe('creating objects', () => {
 
 describe('changing objects', () => {
   test('moving and renaming take along what is below', async () => {
-    const a = idOf(await make({ object_type: 'folder', filename: 'a' }));
+    const a = idOf(await newObject({ object_type: 'folder', filename: 'a' }));
     const b = idOf(
-      await make({ object_type: 'folder', filename: 'b', parent_object_id: String(a) }),
+      await newObject({ object_type: 'folder', filename: 'b', parent_object_id: String(a) }),
     );
-    const file = idOf(await make({ object_type: 'file', filename: 'c.txt', parent_object_id: b }));
+    const file = idOf(
+      await newObject({ object_type: 'file', filename: 'c.txt', parent_object_id: b }),
+    );
     expect((await ann.patch(`/v2/objects/${b}`, { parent_object_id: null })).json['path']).toBe(
       '/b',
     );
@@ -184,8 +186,11 @@ describe('changing objects', () => {
     expect((await ann.put(`/v2/objects/${b}`, { filename: 'bb' })).json['filename']).toBe('bb');
     expect((await ann.get(`/v2/objects/${file}`)).json['path']).toBe('/bb/c.txt');
     await ann.patch(`/v2/objects/${b}`, { parent_object_id: a });
-    const refused = await ann.patch(`/v2/objects/${a}`, { parent_object_id: b });
-    expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['parent_object_id']]);
+    const refusedAnswer = await ann.patch(`/v2/objects/${a}`, { parent_object_id: b });
+    expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([
+      400,
+      ['parent_object_id'],
+    ]);
     expect((await ann.patch(`/v2/objects/${a}`, { parent_object_id: file })).status).toBe(400);
     const folder = await ann.get(`/v2/objects/${a}`);
     expect(folder.json).toMatchObject({
@@ -197,23 +202,23 @@ describe('changing objects', () => {
   });
 
   test('deleting removes everything below and answers the object as it was', async () => {
-    const folder = idOf(await make({ object_type: 'folder', filename: 'doomed' }));
+    const folder = idOf(await newObject({ object_type: 'folder', filename: 'doomed' }));
     const child = idOf(
-      await make({ object_type: 'dataset', filename: 'd', parent_object_id: folder }),
+      await newObject({ object_type: 'dataset', filename: 'd', parent_object_id: folder }),
     );
-    const deleted = await ann.delete(`/v2/objects/${folder}`);
-    expect([deleted.status, deleted.json['is_deleted'], deleted.json['id']]).toEqual([
-      200,
-      true,
-      folder,
-    ]);
+    const deletionAnswer = await ann.delete(`/v2/objects/${folder}`);
+    expect([
+      deletionAnswer.status,
+      deletionAnswer.json['is_deleted'],
+      deletionAnswer.json['id'],
+    ]).toEqual([200, true, folder]);
     for (const path of [`/v2/objects/${folder}`, `/v2/objects/${child}`, `/v2/datasets/${child}`]) {
       expect((await ann.get(path)).status).toBe(404);
     }
   });
 
   test('the storage class of a dataset changes on both of its faces', async () => {
-    const id = idOf(await make({ object_type: 'dataset', filename: 'classes' }));
+    const id = idOf(await newObject({ object_type: 'dataset', filename: 'classes' }));
     expect(
       (await ann.patch(`/v2/objects/${id}`, { storage_class: 'Essential' })).json['storage_class'],
     ).toBe('Essential');
@@ -221,8 +226,11 @@ describe('changing objects', () => {
       (await ann.put(`/v2/datasets/${id}`, { storage_class: 'Temporary' })).json['storage_class'],
     ).toBe('Temporary');
     for (const path of [`/v2/objects/${id}`, `/v2/datasets/${id}`]) {
-      const refused = await ann.patch(path, { storage_class: 'archive' });
-      expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['storage_class']]);
+      const refusedAnswer = await ann.patch(path, { storage_class: 'archive' });
+      expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([
+        400,
+        ['storage_class'],
+      ]);
     }
   });
 });

@@ -19,9 +19,13 @@ interface Outcome {
 }
 
 async function file(filename: string, text: string): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await fetch(String(made.json['upload_url']), { method: 'PUT', body: text });
-  return idOf(made);
+  const createdObject = await ann.post('/v2/objects', {
+    vault_id: vaultId,
+    object_type: 'file',
+    filename,
+  });
+  await fetch(String(createdObject.json['upload_url']), { method: 'PUT', body: text });
+  return idOf(createdObject);
 }
 
 function isFile(source: object): source is [name: string, text: string] {
@@ -29,22 +33,30 @@ function isFile(source: object): source is [name: string, text: string] {
 }
 
 /** Imports inline records, a file by name and text, or a manifest. */
-async function imported(
+async function importRecords(
   source: object,
   validation_params: object,
   more: object = {},
 ): Promise<Outcome> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
-  let of: object = Array.isArray(source) ? { data_records: source } : { manifest: source };
-  if (isFile(source)) of = { object_id: await file(source[0], source[1]) };
-  const body = { dataset_id: datasetId, ...of, validation_params, ...more };
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  let sourceParams: object = Array.isArray(source)
+    ? { data_records: source }
+    : { manifest: source };
+  if (isFile(source)) sourceParams = { object_id: await file(source[0], source[1]) };
+  const body = { dataset_id: datasetId, ...sourceParams, validation_params, ...more };
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const { receipt, validation } = json['metadata'] as never;
   const { errors } = validation as { errors: Outcome['errors'] };
-  return { id: idOf(made), status: json['status'], error: json['error_message'], receipt, errors };
+  return {
+    id: idOf(createdImport),
+    status: json['status'],
+    error: json['error_message'],
+    receipt,
+    errors,
+  };
 }
 
 async function total(): Promise<unknown> {
@@ -69,20 +81,20 @@ const gtf = (start: number | string): string => `1\tx\tgene\t${start}\t9\t.\t+\t
 const feature = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a\n';
 
 describe('records with errors are rejected, and the others stored', () => {
-  const long = { target_fields: [{ name: 'n', data_type: 'long' }] };
+  const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
   const positions = ['"position":5', '"position":"x"', '"position":7'];
   test.each<[string, string, object, number, string | null, string]>([
     ['a.json', '{"n":1}\n{"n":NaN}\n{"n":"x"}\n{"n":[2]}\n', {}, 2, 'n', 'the value is NaN'],
-    ['a.csv', 'n,s\n1,a\nx,b\n3,c\n', long, 3, 'n', '"x" is not a valid long'],
-    ['a.tsv', 'n\ts\n1\ta\nx\tb\n3\tc\n', long, 3, 'n', '"x" is not a valid long'],
+    ['a.csv', 'n,s\n1,a\nx,b\n3,c\n', longTarget, 3, 'n', '"x" is not a valid long'],
+    ['a.tsv', 'n\ts\n1\ta\nx\tb\n3\tc\n', longTarget, 3, 'n', '"x" is not a valid long'],
     ['a.vcf', `${vcfHead}1\t5\t.\tA\tC\t.\t.\t.\n1\tx\t.\tA\tC\t.\t.\t.\n1\t7\t.\tA\tC\t.\t.\t.\n`, {}, 5, 'POS', '"x" is not a position'],
     ['a.gff3', `##gff-version 3\n${feature}1\tx\n${feature}`, {}, 3, null, 'columns'],
     ['a.gtf', `${gtf(5)}${gtf('x')}${gtf(7)}`, {}, 2, 'start', '"x"'],
     ['a.bed', '1\t5\t9\n1\tx\t9\n1\t6\t9\n', {}, 2, 'chromStart', '"x"'],
-    ['a.xml', '<r>\n<i><n>1</n></i>\n<i><n>x</n></i>\n<i><n>3</n></i></r>', long, 3, 'n', '"x" is not a valid long'],
+    ['a.xml', '<r>\n<i><n>1</n></i>\n<i><n>x</n></i>\n<i><n>3</n></i></r>', longTarget, 3, 'n', '"x" is not a valid long'],
     ['nirvana.json', `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38"},"positions":[\n${positions.map((one) => `{"chromosome":"1",${one},"refAllele":"A"}`).join(',\n')}\n]}\n`, {}, 3, 'position', 'a whole number as "position"'],
   ])('%s', async (name, text, more, line, field, reason) => {
-    const done = await imported([name, text], { ...reject, max_rejected: 1 }, more);
+    const done = await importRecords([name, text], { ...reject, max_rejected: 1 }, more);
     expect([done.status, done.error]).toEqual(['completed', null]);
     const stored = name === 'a.json' ? 3 : 2;
     expect(done.receipt).toMatchObject({ records_stored: stored, records_rejected: 1, is_committed: true });
@@ -92,31 +104,35 @@ describe('records with errors are rejected, and the others stored', () => {
     const [rejected, ...others] = await rejectedOf(done);
     expect(rejected).toMatchObject({ file: name, line, field, errors: 1, message });
     expect([others, rejected!['text']]).toEqual([[], text.split('\n')[line - 1]]);
-    const failed = await imported([name, text], {}, more);
+    const failed = await importRecords([name, text], {}, more);
     expect([failed.status, await total()]).toEqual(['failed', 0]);
     expect(failed.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
-    const none = await imported([name, text], { ...reject, max_rejected: 0 }, more);
-    expect([none.status, await total(), (await rejectedOf(none)).length]).toEqual(['failed', 0, 1]);
+    const noneRejected = await importRecords([name, text], { ...reject, max_rejected: 0 }, more);
+    expect([noneRejected.status, await total(), (await rejectedOf(noneRejected)).length]).toEqual(['failed', 0, 1]);
   }); // prettier-ignore
 
   test('of inline records, and in dry runs', async () => {
     const records = [{ n: 1 }, { n: 'x' }, { n: 3 }];
-    const more = { target_fields: [{ name: 'n', data_type: 'long' }] };
-    const done = await imported(records, { ...reject, max_rejected: 1 }, more);
+    const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
+    const done = await importRecords(records, { ...reject, max_rejected: 1 }, longTarget);
     expect([done.status, await total()]).toEqual(['completed', 2]);
-    const dry = await imported(records, reject, { ...more, dry_run: true });
-    expect([dry.status, dry.receipt.records_rejected, await total()]).toEqual(['completed', 1, 0]);
-    expect((await rejectedOf(dry)).length).toBe(1);
+    const dryRun = await importRecords(records, reject, { ...longTarget, dry_run: true });
+    expect([dryRun.status, dryRun.receipt.records_rejected, await total()]).toEqual([
+      'completed',
+      1,
+      0,
+    ]);
+    expect((await rejectedOf(dryRun)).length).toBe(1);
   });
 });
 
 test('more than max_rejected fail the import, and nothing is stored', async () => {
   const text = Array.from({ length: 10 }, (_, i) => `{"n":${i % 2 ? 'NaN' : i}}\n`).join('');
-  const failed = await imported(['a.json', text], { ...reject, max_rejected: 4 });
+  const failed = await importRecords(['a.json', text], { ...reject, max_rejected: 4 });
   expect([failed.status, await total()]).toEqual(['failed', 0]);
   expect(failed.error).toContain('5 records are rejected, validation_params.max_rejected is 4');
   expect((await rejectedOf(failed)).length).toBe(5);
-  const done = await imported(['a.json', text], { ...reject, max_rejected: 5 });
+  const done = await importRecords(['a.json', text], { ...reject, max_rejected: 5 });
   expect([done.status, await total()]).toEqual(['completed', 5]);
 });
 
@@ -125,7 +141,7 @@ test('what cannot be told apart fails the import', async () => {
     ['a.csv', 'n,s\n1,a\n2,"b\n3,c\n'],
     ['a.xml', '<r><i><n>1</n></i><i><n>2</i></r>'],
   ] as const) {
-    const failed = await imported(source, reject);
+    const failed = await importRecords(source, reject);
     expect([source[0], failed.status, await total()]).toEqual([source[0], 'failed', 0]);
   }
 });
@@ -137,10 +153,10 @@ test('the sources of a manifest may reject max_rejected records together', async
       { object_id: await file('two.json', '{"n":4}\n{"n":"y"}\n') },
     ],
   };
-  const more = { target_fields: [{ name: 'n', data_type: 'long' }] };
-  const failed = await imported(manifest, { ...reject, max_rejected: 1 }, more);
+  const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
+  const failed = await importRecords(manifest, { ...reject, max_rejected: 1 }, longTarget);
   expect([failed.status, await total()]).toEqual(['failed', 0]);
-  const done = await imported(manifest, { ...reject, max_rejected: 2 }, more);
+  const done = await importRecords(manifest, { ...reject, max_rejected: 2 }, longTarget);
   expect([done.status, await total()]).toEqual(['completed', 3]);
   expect(await rejectedOf(done)).toMatchObject([
     { file: 'one.csv', line: 3, field: 'n' },

@@ -10,11 +10,11 @@ const page = 'docs/readers.md';
 
 test('docs/readers.md describes every parameter of every reader', () => {
   const sections = readers.map(({ name, extensions, recognizes, parameters }) => {
-    const named = extensions.map((one) => `\`.${one}\``).join(', ');
-    const ways = [named, ...(recognizes ? ['recognized by content'] : [])].filter((one) => one !== ''); // prettier-ignore
+    const extensionText = extensions.map((one) => `\`.${one}\``).join(', ');
+    const recognitionTexts = [extensionText, ...(recognizes ? ['recognized by content'] : [])].filter((one) => one !== ''); // prettier-ignore
     const rows = Object.entries(parameters).map(([key, meaning]) => [`\`${key}\``, cell(meaning)]);
     const table = rows.length > 0 ? markdownTable([['Parameter', 'Meaning'], ...rows]) : 'No parameters of its own.'; // prettier-ignore
-    return `### \`${name}\`\n\nFiles: ${ways.join('; ')}.\n\n${table}`;
+    return `### \`${name}\`\n\nFiles: ${recognitionTexts.join('; ')}.\n\n${table}`;
   });
   const common = Object.entries(commonParameters).map(([key, meaning]) => [
     `\`${key}\``,

@@ -17,7 +17,7 @@ beforeAll(async () => {
 function login(body: object, url = server.url): Promise<Answer> {
   return send(url, 'POST', '/v1/auth/token', body);
 }
-const refused = { non_field_errors: ['No user has this email address and password (in this domain).'] }; // prettier-ignore
+const refusedBody = { non_field_errors: ['No user has this email address and password (in this domain).'] }; // prettier-ignore
 
 describe('login', () => {
   test('exchanges email address and password for a token, with and without the domain', async () => {
@@ -43,7 +43,7 @@ describe('login', () => {
       await login({ email: 'ann@acme.org', password: phrase, domain: 'other' }),
     ];
     for (const { status, json, headers } of answers) {
-      expect([status, json, headers.get('www-authenticate')]).toEqual([400, refused, null]);
+      expect([status, json, headers.get('www-authenticate')]).toEqual([400, refusedBody, null]);
     }
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   });
@@ -51,16 +51,19 @@ describe('login', () => {
   test('names the fields that are missing, and refuses a body of more than 16 KiB', async () => {
     const { status, json } = await login({});
     expect([status, Object.keys(json)]).toEqual([400, ['email', 'password']]);
-    const large = await login({ email: 'a', password: 'x'.repeat(20_000) });
-    expect([large.status, large.json['detail']]).toEqual([413, expect.stringContaining('16 KiB')]);
+    const largeAnswer = await login({ email: 'a', password: 'x'.repeat(20_000) });
+    expect([largeAnswer.status, largeAnswer.json['detail']]).toEqual([
+      413,
+      expect.stringContaining('16 KiB'),
+    ]);
   });
 
   test('refuses a user who was removed', async () => {
-    const gone = await server.user('gone');
-    await gone.put('/v1/user/password', { password: phrase });
+    const goneUser = await server.user('gone');
+    await goneUser.put('/v1/user/password', { password: phrase });
     expect((await login({ email: 'gone@acme.org', password: phrase })).status).toBe(200);
-    await server.catalog.users.update(gone.user.id, { isActive: false });
-    expect((await login({ email: 'gone@acme.org', password: phrase })).json).toEqual(refused);
+    await server.catalog.users.update(goneUser.user.id, { isActive: false });
+    expect((await login({ email: 'gone@acme.org', password: phrase })).json).toEqual(refusedBody);
   });
 });
 
@@ -80,8 +83,8 @@ describe('a password', () => {
   });
 
   test('is not set with a token that may only read (A11)', async () => {
-    const made = await bob.post('/v2/tokens', { scope: 'read' });
-    const reader = clientFor(server.url, bob.user, String(made.json['secret']));
+    const createdToken = await bob.post('/v2/tokens', { scope: 'read' });
+    const reader = clientFor(server.url, bob.user, String(createdToken.json['secret']));
     expect((await reader.put('/v1/user/password', { password: phrase })).status).toBe(403);
   });
 
@@ -119,39 +122,41 @@ test('an unknown user takes as much work as a wrong password (A9)', async () => 
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
-  const known = Math.min(await work(stored), await work(stored), await work(stored));
+  const knownTime = Math.min(await work(stored), await work(stored), await work(stored));
   const unknown = Math.min(await work(undefined), await work(undefined), await work(undefined));
-  expect(unknown / known).toBeGreaterThan(0.5);
-  expect(unknown / known).toBeLessThan(2);
+  expect(unknown / knownTime).toBeGreaterThan(0.5);
+  expect(unknown / knownTime).toBeLessThan(2);
 });
 
 describe('guesses (A9)', () => {
-  let limited: TestServer;
+  let limitedServer: TestServer;
   beforeAll(async () => {
-    limited = await startServer({ limits: { failedLogins: 3 } });
-    const dan = await limited.user('dan');
+    limitedServer = await startServer({ limits: { failedLogins: 3 } });
+    const dan = await limitedServer.user('dan');
     await dan.put('/v1/user/password', { password: phrase });
   });
-  afterAll(() => limited.close());
+  afterAll(() => limitedServer.close());
 
   test('are limited by account and address, unknown users alike, and other requests go on', async () => {
-    const guess = (email: string): Promise<Answer> => login({ email, password: 'wrong' }, limited.url); // prettier-ignore
-    // All at once: a limit that is checked before the guesses are counted would let more than three through.
+    const guess = (email: string): Promise<Answer> => login({ email, password: 'wrong' }, limitedServer.url); // prettier-ignore
+    // The guesses are sent at once: a limit that is checked before they are counted would let more than three through.
     const answers = await Promise.all(Array.from({ length: 8 }, () => guess('nobody@acme.org')));
     const statuses = answers.map(({ status }) => status).toSorted();
     expect(statuses).toEqual([400, 400, 400, 429, 429, 429, 429, 429]);
     const waits = answers.flatMap(({ headers }) => headers.get('retry-after') ?? []);
     expect(waits).toHaveLength(5);
     for (const wait of waits) expect(wait).toMatch(/^[1-9]\d*$/);
-    // Guesses beyond the limit cost no hash: hundreds of them are refused in the time of a few.
+    // Guesses beyond the limit compute no hash: hundreds of them are refused in the time of a few.
     for (let i = 0; i < 5; i += 1) {
-      const more = await Promise.all(Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)));
-      expect(new Set(more.map(({ status }) => status))).toEqual(new Set([429]));
+      const moreAnswers = await Promise.all(
+        Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)),
+      );
+      expect(new Set(moreAnswers.map(({ status }) => status))).toEqual(new Set([429]));
     }
     // The address has used up its guesses; a right password does not help it, a token does.
-    const right = await login({ email: 'dan@acme.org', password: phrase }, limited.url);
+    const right = await login({ email: 'dan@acme.org', password: phrase }, limitedServer.url);
     expect([right.status, right.json]).toEqual([429, { detail: 'Request was throttled.' }]);
-    const eve = await limited.user('eve');
+    const eve = await limitedServer.user('eve');
     expect((await eve.get('/v1/user')).status).toBe(200);
   });
 });

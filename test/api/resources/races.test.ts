@@ -14,24 +14,32 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** A vault with one of everything, and a beacon on its dataset. */
-interface World extends Fixture {
+interface RaceWorld extends Fixture {
   readonly setId: number;
   readonly beaconId: number;
   readonly tableId: number;
   readonly uploadUrl: string;
 }
 
-let worlds = 0;
-async function makeWorld(): Promise<World> {
-  const made = await makeFixture(ann, `World ${worlds++}`);
+let worldCount = 0;
+async function makeWorld(): Promise<RaceWorld> {
+  const createdFixture = await makeFixture(ann, `World ${worldCount++}`);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Set' }));
-  const beacon = { beacon_set_id: setId, title: 'Beacon', vault_object_id: made.datasetId };
-  const file = { vault_id: made.vaultId, object_type: 'file', parent_object_id: made.folderId };
+  const beacon = {
+    beacon_set_id: setId,
+    title: 'Beacon',
+    vault_object_id: createdFixture.datasetId,
+  };
+  const file = {
+    vault_id: createdFixture.vaultId,
+    object_type: 'file',
+    parent_object_id: createdFixture.folderId,
+  };
   const table = await ann.post('/v2/objects', { ...file, filename: 'table.csv' });
   await send('', 'PUT', String(table.json['upload_url']), 'gene\nTP53\n');
   const empty = await ann.post('/v2/objects', { ...file, filename: 'empty.csv' });
   return {
-    ...made,
+    ...createdFixture,
     setId,
     beaconId: idOf(await ann.post('/v2/beacons', beacon)),
     tableId: idOf(table),
@@ -39,10 +47,10 @@ async function makeWorld(): Promise<World> {
   };
 }
 
-type Action = (world: World) => Promise<Answer>;
+type WorldAction = (world: RaceWorld) => Promise<Answer>;
 
 /** Requests that create or read something of a dataset, a folder, a file or a vault. */
-const requests: Readonly<Record<string, Action>> = {
+const requests: Readonly<Record<string, WorldAction>> = {
   'import of records': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }] }),
   'import of a file': ({ datasetId, fileId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: fileId }),
   'dry run': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }], dry_run: true }),
@@ -72,10 +80,10 @@ const requests: Readonly<Record<string, Action>> = {
   },
   'view of the dataset': ({ datasetId }) => ann.get(`/v2/datasets/${datasetId}`),
   'change of the vault': ({ vaultId }) => ann.patch(`/v2/vaults/${vaultId}`, { description: 'x' }),
-  ...Object.fromEntries(['vaults', 'objects', 'datasets', 'dataset_imports', 'dataset_exports', 'dataset_commits', 'tasks', 'beacons', 'beacon_sets'].map((kind): [string, Action] => [`list of ${kind}`, () => ann.get(`/v2/${kind}`)])),
+  ...Object.fromEntries(['vaults', 'objects', 'datasets', 'dataset_imports', 'dataset_exports', 'dataset_commits', 'tasks', 'beacons', 'beacon_sets'].map((kind): [string, WorldAction] => [`list of ${kind}`, () => ann.get(`/v2/${kind}`)])),
 }; // prettier-ignore
 
-const deletions: Readonly<Record<string, Action>> = {
+const deletions: Readonly<Record<string, WorldAction>> = {
   dataset: ({ datasetId }) => ann.delete(`/v2/datasets/${datasetId}`),
   'object of the dataset': ({ datasetId }) => ann.delete(`/v2/objects/${datasetId}`),
   folder: ({ folderId }) => ann.delete(`/v2/objects/${folderId}`),
@@ -90,7 +98,7 @@ const deletions: Readonly<Record<string, Action>> = {
 const mostTurns = 60;
 
 /** A dataset or folder that a body names and that does not exist is a 400 under that key (contract 10.2). */
-const named =
+const namesMissing =
   /^\{"(dataset_id|dataset|vault_object_id|beacon_set_id|object_id|parent_object_id|vault_parent_object_id)":/;
 
 test.each(Object.entries(deletions))(
@@ -99,7 +107,7 @@ test.each(Object.entries(deletions))(
     const next = random(seed);
     const rounds = casesByTier(1, 12);
     for (let round = 0; round < rounds; round++) {
-      const world = await makeWorld();
+      const newWorld = await makeWorld();
       // The slow tier sends each request twice.
       const copies = byTier([requests], [requests, requests]);
       const all = copies.flatMap((each) => Object.entries(each));
@@ -108,14 +116,14 @@ test.each(Object.entries(deletions))(
       const starting = orders.map(async ([name, act]) => {
         const turns = Math.floor(next() * mostTurns);
         for (let turn = 0; turn < turns; turn++) await setImmediate();
-        return { name, answer: await act(world) };
+        return { name, answer: await act(newWorld) };
       });
       const answers = await Promise.all(starting);
       for (const { name, answer } of answers) {
         const isFine = [200, 201, 404, 409].includes(answer.status);
         // A beacon whose dataset is gone fails, which is a 400 (contract 14.3).
         const isFailed = name === 'query of a beacon' && answer.status === 400;
-        const isUnknown = isFailed || (answer.status === 400 && named.test(answer.text));
+        const isUnknown = isFailed || (answer.status === 400 && namesMissing.test(answer.text));
         expect([name, answer.status, answer.text, isFine || isUnknown]).toEqual([name, answer.status, answer.text, true]); // prettier-ignore
       }
     }

@@ -6,7 +6,7 @@ import { idOf, listOf, waitFor } from '../server.js';
 
 const { ann, vaultId, newFile } = await startLab();
 
-interface Done {
+interface CompletedImport {
   readonly id: number;
   readonly datasetId: number;
   readonly metadata: Record<string, Record<string, unknown>>;
@@ -16,19 +16,19 @@ async function newDataset(fields: readonly object[] = []): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, fields })); // prettier-ignore
 }
 
-async function imported(source: readonly object[] | number, more: object, into?: number): Promise<Done> {
+async function importRecords(source: readonly object[] | number, more: object, into?: number): Promise<CompletedImport> {
   const datasetId = into ?? (await newDataset());
-  const of = typeof source === 'number' ? { object_id: source } : { data_records: source };
-  const body = { dataset_id: datasetId, entity_params: { disable: true }, ...of, ...more };
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const sourceParams = typeof source === 'number' ? { object_id: source } : { data_records: source };
+  const body = { dataset_id: datasetId, entity_params: { disable: true }, ...sourceParams, ...more };
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return { id: idOf(made), datasetId, metadata: json['metadata'] as Done['metadata'] };
+  return { id: idOf(createdImport), datasetId, metadata: json['metadata'] as CompletedImport['metadata'] };
 } // prettier-ignore
 
 /** The records without nulls. */
-async function stored(datasetId: number): Promise<readonly Record<string, unknown>[]> {
+async function storedRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'], limit: 10_000 };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as object[]).map((record) =>
@@ -41,12 +41,12 @@ async function types(datasetId: number): Promise<Record<string, unknown>> {
   return Object.fromEntries(fields.map((field) => [String(field['name']), [field['data_type'], field['is_list']]])); // prettier-ignore
 }
 
-const annotated = (params: object, target_fields: readonly object[] = []) => ({
+const annotateWith = (params: object, target_fields: readonly object[] = []) => ({
   annotator_params: params,
   target_fields,
 });
 
-const post = (expression: string) => ({ post_annotation_expression: expression });
+const postExpression = (expression: string) => ({ post_annotation_expression: expression });
 const pre = (expression: string) => ({ pre_annotation_expression: expression });
 
 test('explode makes one record of each element; the fields are no lists any more', async () => {
@@ -55,10 +55,10 @@ test('explode makes one record of each element; the fields are no lists any more
     { id: 'b', gene: [], n: [], q: 2 },
     { id: 'c', gene: ['MYC'], n: [3] },
   ];
-  const { datasetId, metadata } = await imported(records, annotated(pre("explode(record, fields=['gene', 'n'])"), [
+  const { datasetId, metadata } = await importRecords(records, annotateWith(pre("explode(record, fields=['gene', 'n'])"), [
     { name: 'label', expression: "(record.gene or '-') + ':' + record.id" },
   ])); // prettier-ignore
-  expect(await stored(datasetId)).toEqual([
+  expect(await storedRecords(datasetId)).toEqual([
     { id: 'a', gene: 'TP53', n: 1, q: 1.5, label: 'TP53:a' },
     { id: 'a', gene: 'KRAS', n: 2, q: 1.5, label: 'KRAS:a' },
     { id: 'b', q: 2, label: '-:b' },
@@ -73,36 +73,42 @@ test('explode makes one record of each element; the fields are no lists any more
 });
 
 test('melt, records that are dropped, and transient fields', async () => {
-  const melted = await imported(
+  const melted = await importRecords(
     [{ sample: 's', t0: 1, t1: 2 }],
-    annotated(post("melt(record, fields=['t0', 't1'], key_field='time', value_field='dose')"), [
-      { name: 'twice', expression: 'record.t1 * 2', is_transient: true },
-    ]),
+    annotateWith(
+      postExpression("melt(record, fields=['t0', 't1'], key_field='time', value_field='dose')"),
+      [{ name: 'twice', expression: 'record.t1 * 2', is_transient: true }],
+    ),
   );
-  expect(await stored(melted.datasetId)).toEqual([
+  expect(await storedRecords(melted.datasetId)).toEqual([
     { sample: 's', time: 't0', dose: 1 },
     { sample: 's', time: 't1', dose: 2 },
   ]);
-  const kept = await imported(
+  const keptImport = await importRecords(
     Array.from({ length: 10 }, (_, n) => ({ n })),
-    annotated(pre('record if record.n % 3 == 0 else None')),
+    annotateWith(pre('record if record.n % 3 == 0 else None')),
   );
-  expect(await stored(kept.datasetId)).toEqual([{ n: 0 }, { n: 3 }, { n: 6 }, { n: 9 }]);
-  expect(kept.metadata['receipt']).toMatchObject({ records_read: 10, records_stored: 4, records_made: -6 }); // prettier-ignore
+  expect(await storedRecords(keptImport.datasetId)).toEqual([
+    { n: 0 },
+    { n: 3 },
+    { n: 6 },
+    { n: 9 },
+  ]);
+  expect(keptImport.metadata['receipt']).toMatchObject({ records_read: 10, records_stored: 4, records_made: -6 }); // prettier-ignore
 });
 
 test('declared types of the dataset hold for what is made', async () => {
   const datasetId = await newDataset([{ name: 'n', data_type: 'string' }, { name: 'x', data_type: 'long' }]); // prettier-ignore
-  const { metadata } = await imported([{ n: [7, 8], x: 'a' }], annotated(pre("explode(record, fields=['n'])")), datasetId); // prettier-ignore
+  const { metadata } = await importRecords([{ n: [7, 8], x: 'a' }], annotateWith(pre("explode(record, fields=['n'])")), datasetId); // prettier-ignore
   const errors = { x: expect.any(String) as unknown };
-  expect(await stored(datasetId)).toEqual([{ n: '7', _errors: errors }, { n: '8', _errors: errors }]); // prettier-ignore
+  expect(await storedRecords(datasetId)).toEqual([{ n: '7', _errors: errors }, { n: '8', _errors: errors }]); // prettier-ignore
   const { warnings } = metadata['validation'] as { warnings: Record<string, unknown>[] };
   expect(warnings.filter(({ code }) => code === 500)).toMatchObject([{ field: 'x', line: 1, count: 2 }]); // prettier-ignore
 });
 
 test('an error leaves the record as it is, with the message', async () => {
-  const { datasetId } = await imported([{ n: 1 }, { n: 0 }], annotated(pre('explode(record, fields=[str(1 // record.n)])'))); // prettier-ignore
-  expect(await stored(datasetId)).toEqual([
+  const { datasetId } = await importRecords([{ n: 1 }, { n: 0 }], annotateWith(pre('explode(record, fields=[str(1 // record.n)])'))); // prettier-ignore
+  expect(await storedRecords(datasetId)).toEqual([
     expect.objectContaining({ n: 1 }),
     {
       n: 0,
@@ -120,19 +126,19 @@ test('chunks do not matter: a file of several chunks gives what each record give
     JSON.stringify({ i, tags: i % 4 === 0 ? [] : Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`), v: i === last ? 'end' : i, pad: 'x'.repeat(150) }),
   ); // prettier-ignore
   const file = await newFile('many.json', `${lines.join('\n')}\n`);
-  const { datasetId, metadata } = await imported(file, annotated(pre("explode(record, fields=['tags'])"), [
+  const { datasetId, metadata } = await importRecords(file, annotateWith(pre("explode(record, fields=['tags'])"), [
     { name: 'pad', is_transient: true },
   ])); // prettier-ignore
-  const wanted = Array.from({ length: rows }, (_, i) => Math.max(1, i % 4)).reduce((a, b) => a + b, 0);
-  expect(metadata['receipt']).toMatchObject({ records_read: rows, records_stored: wanted, records_made: wanted - rows });
+  const expectedCount = Array.from({ length: rows }, (_, i) => Math.max(1, i % 4)).reduce((a, b) => a + b, 0);
+  expect(metadata['receipt']).toMatchObject({ records_read: rows, records_stored: expectedCount, records_made: expectedCount - rows });
   const count = async (filters: unknown): Promise<unknown> =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, { filters, limit: 0 })).json['total'];
-  expect(await count([])).toBe(wanted);
+  expect(await count([])).toBe(expectedCount);
   expect(await count([['tags', '39999-2']])).toBe(1);
   expect(await count([['v', '1234']])).toBe(2);
   const ids = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0, facets: { _id: { facet_type: 'count' } } });
-  expect((ids.json['facets'] as Record<string, unknown>)['_id']).toBe(wanted);
-  const page = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['i', 'tags', 'v'], limit: 5, offset: wanted - 5 });
+  expect((ids.json['facets'] as Record<string, unknown>)['_id']).toBe(expectedCount);
+  const page = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['i', 'tags', 'v'], limit: 5, offset: expectedCount - 5 });
   expect(page.json['results']).toEqual([
     { i: 39997, tags: '39997-0', v: '39997' },
     ...[0, 1].map((k) => ({ i: 39998, tags: `39998-${k}`, v: '39998' })),
@@ -141,20 +147,20 @@ test('chunks do not matter: a file of several chunks gives what each record give
 }, 60_000); // prettier-ignore
 
 test('records that replace others keep their ids', async () => {
-  const { datasetId } = await imported([{ n: 1 }, { n: 2 }], {});
+  const { datasetId } = await importRecords([{ n: 1 }, { n: 2 }], {});
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
   const ids = (json['results'] as Record<string, unknown>[]).map((record) => record['_id']);
-  const changed = ids.map((_id, i) => ({ _id, n: (i + 1) * 10 }));
-  await imported(changed, { commit_mode: 'upsert', ...annotated(post('{**record, "n": record.n + 1}')) }, datasetId); // prettier-ignore
+  const changedRecords = ids.map((_id, i) => ({ _id, n: (i + 1) * 10 }));
+  await importRecords(changedRecords, { commit_mode: 'upsert', ...annotateWith(postExpression('{**record, "n": record.n + 1}')) }, datasetId); // prettier-ignore
   const after = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['_id', 'n'] });
   expect(after.json['results']).toEqual(ids.map((_id, i) => ({ _id, n: (i + 1) * 10 + 1 })));
 });
 
 test('a dry run tells what would be stored', async () => {
   const datasetId = await newDataset();
-  const { metadata } = await imported([{ n: [1, 2] }], { dry_run: true, ...annotated(pre("explode(record, fields=['n'])")) }, datasetId); // prettier-ignore
+  const { metadata } = await importRecords([{ n: [1, 2] }], { dry_run: true, ...annotateWith(pre("explode(record, fields=['n'])")) }, datasetId); // prettier-ignore
   expect(metadata['dry_run']!['sample']).toEqual([{ n: 1 }, { n: 2 }]);
-  expect(await stored(datasetId)).toEqual([]);
+  expect(await storedRecords(datasetId)).toEqual([]);
 });
 
 test('a mistake is a 400 that names the expression', async () => {

@@ -25,8 +25,8 @@ test('a dataset that lacks a log entry takes no imports and no queries and says 
     const ann = clientFor(server.url, user, secret);
     const append = { dataset_id: id, records: [{ n: 3 }] };
     const reason = /unavailable .*: .*log entry 00000000000000000001\.json is missing/;
-    const refused = await ann.post('/v2/dataset_imports', append);
-    expect([refused.status, refused.json]).toEqual([
+    const refusedAnswer = await ann.post('/v2/dataset_imports', append);
+    expect([refusedAnswer.status, refusedAnswer.json]).toEqual([
       400,
       { dataset_id: [expect.stringMatching(reason)] },
     ]);
@@ -41,11 +41,11 @@ test('a dataset that lacks a log entry takes no imports and no queries and says 
         expect.stringMatching(reason),
       ]);
     }
-    const shown = async (): Promise<unknown> =>
+    const availabilityOf = async (): Promise<unknown> =>
       (await ann.get(`/v2/datasets/${id}`)).json['availability'];
-    expect(await shown()).toBe('unavailable');
+    expect(await availabilityOf()).toBe('unavailable');
     await writeFile(entry, bytes);
-    await until(async () => (await shown()) === 'available');
+    await until(async () => (await availabilityOf()) === 'available');
     const done = await ann.post('/v2/dataset_imports', append);
     expect(done.json).toMatchObject({ status: 'completed' });
     const { json } = await ann.post(`/v2/datasets/${id}/data`, { fields: ['n'], ordering: ['n'] });

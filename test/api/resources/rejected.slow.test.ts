@@ -95,18 +95,18 @@ describe('what a migration rejected', () => {
   /** A dataset of texts, of which the first and the last are no number or no boolean. */
   async function newSource(): Promise<number> {
     const id = await newDataset();
-    const unused = 'x';
+    const unusedExpression = 'x';
     await run(id, [
-      { k: 'ü', n: '1', m: 'yes', unused },
-      { k: 'b', n: '2', m: 'true', unused },
-      { k: 'c', n: 'drei', m: 'nein', unused },
+      { k: 'ü', n: '1', m: 'yes', unused: unusedExpression },
+      { k: 'b', n: '2', m: 'true', unused: unusedExpression },
+      { k: 'c', n: 'drei', m: 'nein', unused: unusedExpression },
     ]);
     return id;
   }
   async function migrate(source_id: number, more: object = {}): Promise<Answer> {
     const body = { source_id, target_id: await newDataset(), target_fields, ...more };
-    const made = await ann.post('/v2/dataset_migrations', body);
-    return waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+    const createdMigration = await ann.post('/v2/dataset_migrations', body);
+    return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   }
   const linkOf = ({ json }: Answer): string => String(json['rejected_url']).replace(server.url, '');
 

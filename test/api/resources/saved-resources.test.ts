@@ -17,7 +17,7 @@ beforeAll(async () => {
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
   const fields = [{ name: 'gene', data_type: 'string', entity_type: 'gene' }, { name: 'n', data_type: 'long' }]; // prettier-ignore
-  const made: number[] = [];
+  const createdIds: number[] = [];
   for (const [name, genes] of [
     ['a', ['BRCA1', 'brca1', 'EGFR']],
     ['b', ['TTN']],
@@ -25,9 +25,9 @@ beforeAll(async () => {
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, fields }));
     const records = genes.map((gene, n) => ({ gene, n, note: `about ${gene}` }));
     await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
-    made.push(id);
+    createdIds.push(id);
   }
-  [datasetId, otherId] = made as [number, number];
+  [datasetId, otherId] = createdIds as [number, number];
   setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts', description: 'all' }));
   const bodies = [
     { title: 'A', vault_object_id: String(datasetId) },
@@ -51,10 +51,10 @@ describe('saved queries', () => {
       facets: { gene: { facets: { 'note.x': {} } } },
       unknown: 1,
     };
-    const made = await ann.post('/v2/saved_queries', { name: 'q', params });
-    const { json } = made;
-    expect(made.status).toBe(201);
-    const path = `/v2/saved_queries/${idOf(made)}`;
+    const createdSavedQuery = await ann.post('/v2/saved_queries', { name: 'q', params });
+    const { json } = createdSavedQuery;
+    expect(createdSavedQuery.status).toBe(201);
+    const path = `/v2/saved_queries/${idOf(createdSavedQuery)}`;
     expect(Object.keys(json).toSorted().join(' ')).toBe(keys);
     expect(json).toMatchObject({ class_name: 'SavedQuery', params, fields: ['gene', 'n', 'sample.name', 'sample.GT', 'note.x'], is_shared: false, dataset: null }); // prettier-ignore
     expect((await ann.get(path)).json).toEqual(json);
@@ -63,15 +63,19 @@ describe('saved queries', () => {
       is_shared: 'true',
     });
     expect(patched.json).toMatchObject({ name: 'r', is_shared: true, params });
-    const deleted = await ann.delete(path);
-    expect([deleted.status, idOf(deleted)]).toEqual([200, idOf(made)]);
+    const deletionAnswer = await ann.delete(path);
+    expect([deletionAnswer.status, idOf(deletionAnswer)]).toEqual([200, idOf(createdSavedQuery)]);
     expect((await ann.get(path)).status).toBe(404);
   });
 
   test('are checked with the dataset that they are made for', async () => {
     const params = { filters: [['gene', 'x']], query: 'about' };
-    const made = await ann.post('/v2/saved_queries', { name: 'q', dataset: 'acme:Lab:/a', params });
-    expect(made.json).toMatchObject({ dataset: datasetId, dataset_id: datasetId });
+    const createdSavedQuery = await ann.post('/v2/saved_queries', {
+      name: 'q',
+      dataset: 'acme:Lab:/a',
+      params,
+    });
+    expect(createdSavedQuery.json).toMatchObject({ dataset: datasetId, dataset_id: datasetId });
     const bogus = await ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params: { fields: ['bogus'] } }); // prettier-ignore
     expect([bogus.status, JSON.stringify(bogus.json)]).toEqual([400, expect.stringContaining('Unknown field: bogus')]); // prettier-ignore
     expect(Object.keys(bogus.json)).toEqual(['params']);
@@ -106,8 +110,8 @@ describe('beacons', () => {
       { title: 'scoped', status: 'not_found', total: 0 },
       { title: 'wrong', status: 'failed', total: null, error: expect.stringContaining('Unknown field: bogus') }, // prettier-ignore
     ]);
-    const several = await ask({ query: ['brca1', 'TTN'], entity_type: 'gene' });
-    expect(several.json).toMatchObject({ found_count: 2, query: ['brca1', 'TTN'] });
+    const severalAnswers = await ask({ query: ['brca1', 'TTN'], entity_type: 'gene' });
+    expect(severalAnswers.json).toMatchObject({ found_count: 2, query: ['brca1', 'TTN'] });
     const sample = await ask({ query: 'S1', entity_type: 'sample' });
     expect(sample.json).toMatchObject({ found_count: 0, failed_count: 4 });
   });
@@ -219,7 +223,7 @@ describe('who may do what (A2)', () => {
     await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: true });
     const set = async (client: Client): Promise<Record<string, unknown>> =>
       (await client.post(`/v2/beacon_sets/${setId}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
-    const one = async (client: Client, beacon: number): Promise<Record<string, unknown>> =>
+    const queryBeacon = async (client: Client, beacon: number): Promise<Record<string, unknown>> =>
       (await client.post(`/v2/beacons/${beaconIds[beacon]}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
     const counts = { found_count: 1, not_found_count: 2, failed_count: 1 };
     expect((await ann.get(`/v2/datasets/${otherId}`)).status).toBe(200);
@@ -228,16 +232,20 @@ describe('who may do what (A2)', () => {
     expect(before).toMatchObject(counts);
     expect(JSON.stringify(before)).not.toContain('about');
     expect(JSON.stringify(before)).not.toContain('Unknown field');
-    expect(await one(bob, 1)).toMatchObject({ status: 'found', total: 1, results: [] });
-    expect(await one(ann, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
-    expect(await one(bob, 3)).toEqual({ detail: 'The beacon cannot be queried; ask its owner.' });
-    expect(await one(eve, 1)).toEqual({ detail: 'Not found' });
+    expect(await queryBeacon(bob, 1)).toMatchObject({ status: 'found', total: 1, results: [] });
+    expect(await queryBeacon(ann, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
+    expect(await queryBeacon(bob, 3)).toEqual({
+      detail: 'The beacon cannot be queried; ask its owner.',
+    });
+    expect(await queryBeacon(eve, 1)).toEqual({ detail: 'Not found' });
     const text = await bob.post(`/v2/beacons/${beaconIds[1]}/query`, { query: 'gene:(' });
     expect([text.status, text.json]).toEqual([400, { detail: expect.stringContaining('at character 7') }]); // prettier-ignore
     await grant(server, vaultId, bob, 'read');
     expect(await set(bob)).toMatchObject(counts);
-    expect(await one(bob, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
-    expect(await one(bob, 3)).toEqual({ detail: expect.stringContaining('Unknown field: bogus') });
+    expect(await queryBeacon(bob, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
+    expect(await queryBeacon(bob, 3)).toEqual({
+      detail: expect.stringContaining('Unknown field: bogus'),
+    });
   });
 
   test('a beacon counts no longer than its owner may read the dataset', async () => {
@@ -256,10 +264,10 @@ describe('who may do what (A2)', () => {
   });
 
   test('a set takes its beacons with it, and a deleted dataset leaves its beacon failing', async () => {
-    const gone = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
+    const goneDataset = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
     const set = idOf(await ann.post('/v2/beacon_sets', { title: 'short' }));
-    const beacon = idOf(await ann.post('/v2/beacons', { beacon_set_id: set, title: 'x', vault_object_id: gone })); // prettier-ignore
-    await ann.delete(`/v2/datasets/${gone}`);
+    const beacon = idOf(await ann.post('/v2/beacons', { beacon_set_id: set, title: 'x', vault_object_id: goneDataset })); // prettier-ignore
+    await ann.delete(`/v2/datasets/${goneDataset}`);
     expect((await ann.post(`/v2/beacon_sets/${set}/query`, { query: 'x' })).json).toMatchObject({ failed_count: 1 }); // prettier-ignore
     expect((await ann.get(`/v2/beacons/${beacon}`)).json).toMatchObject({ vault_id: null });
     expect((await ann.delete(`/v2/beacon_sets/${set}`)).status).toBe(200);

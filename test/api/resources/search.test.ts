@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hostile } from '../../engine/query/hostile.js';
+import { hostileTexts } from '../../engine/query/hostile.js';
 import { bodiesWithText } from '../../engine/search/places.js';
 import { grant, idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
@@ -22,10 +22,10 @@ beforeAll(async () => {
   bob = await server.user('bob');
   dee = await server.user('dee', { domain: 'other' });
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab', tags: ['fuji'] }));
-  const make = (body: object): Promise<Answer> => ann.post('/v2/objects', { vault_id: vaultId, ...body }); // prettier-ignore
-  runsId = idOf(await make({ object_type: 'folder', filename: 'runs' }));
+  const postObject = (body: object): Promise<Answer> => ann.post('/v2/objects', { vault_id: vaultId, ...body }); // prettier-ignore
+  runsId = idOf(await postObject({ object_type: 'folder', filename: 'runs' }));
   datasetId = idOf(
-    await make({
+    await postObject({
       object_type: 'dataset',
       filename: 'Variants-GRCH37',
       parent_object_id: runsId,
@@ -33,7 +33,7 @@ beforeAll(async () => {
       storage_class: 'Standard',
     }),
   );
-  await make({ object_type: 'file', filename: 'reads of run.vcf', parent_object_id: runsId, description: 'a test of a file' }); // prettier-ignore
+  await postObject({ object_type: 'file', filename: 'reads of run.vcf', parent_object_id: runsId, description: 'a test of a file' }); // prettier-ignore
   await grant(server, vaultId, bob, 'read');
   secretId = idOf(await ann.post('/v2/vaults', { name: secretWord, tags: [secretWord], description: secretWord })); // prettier-ignore
   await ann.post('/v2/objects', { vault_id: secretId, object_type: 'folder', filename: secretWord, tags: [secretWord] }); // prettier-ignore
@@ -80,15 +80,15 @@ test('a result has the keys that clients read, and a page says where the next on
       },
     ],
   });
-  const everything = await find(bob);
-  expect([everything.total, everything.offset]).toEqual([5, null]);
+  const allDocuments = await find(bob);
+  expect([allDocuments.total, allDocuments.offset]).toEqual([5, null]);
   const pages = [];
   for (let offset: unknown = 0; offset !== null;) {
     const page = await find(bob, { limit: 2, offset });
     pages.push(...(page.results as readonly Result[]));
     offset = page.offset;
   }
-  expect(pages).toEqual(everything.results);
+  expect(pages).toEqual(allDocuments.results);
 });
 
 test('what the Python client sends works (GlobalSearch)', async () => {
@@ -236,11 +236,11 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
         const entity = name === 'word' ? {} : { entity_type: name };
         await ann.post('/v2/dataset_fields', { dataset_id: id, name, data_type: 'string', ...entity }); // prettier-ignore
       }
-      const imported = await ann.post('/v2/dataset_imports', {
+      const importAnswer = await ann.post('/v2/dataset_imports', {
         dataset_id: id,
         records: records[i],
       });
-      await waitFor(ann, `/v2/dataset_imports/${idOf(imported)}`);
+      await waitFor(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
       if (filename !== 'Off') expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
     }
   });
@@ -278,8 +278,8 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
     for (const [filename, record] of variants) {
       const object = { vault_id: vaultId, object_type: 'dataset', filename, tags: ['notations'] };
       const id = idOf(await ann.post('/v2/objects', object));
-      const made = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [record] });
-      await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+      const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [record] });
+      await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
     }
     const filters = [['tags', 'notations']];
@@ -298,7 +298,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       ['variant', 'ERBB2', ['New']],
     ] as const)
       expect([value, await namesOf(ann, { entities: [[type, value]], filters })]).toEqual([value, expected]);
-    // What no dataset can answer is a mistake, not an answer without results.
+    // A search that no dataset can answer is an error, not an answer without results.
     for (const [type, value, message] of [
       ['genomic_region', 'hg18:13:1-100', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "hg18".'],
       ['variant', 'GRCh36-13-5-A-G', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "GRCh36".'],
@@ -315,28 +315,30 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
 
   test('subjects are the samples of the records found, counted and told on request', async () => {
     const entities = [['gene', 'BRCA2']];
-    const asked = await find(bob, { entities, include_subjects: true, limit: 0 });
+    const entityAnswer = await find(bob, { entities, include_subjects: true, limit: 0 });
     const subject = (name: string, i: number): object => ({ subject: name, access: true, dataset_id: ids[i], dataset_path: `acme:Lab:/${names[i]}` }); // prettier-ignore
-    expect(asked).toMatchObject({ total: 2, subjects: [subject('S1', 0), subject('S3', 1)], subjects_count: 2 }); // prettier-ignore
+    expect(entityAnswer).toMatchObject({ total: 2, subjects: [subject('S1', 0), subject('S3', 1)], subjects_count: 2 }); // prettier-ignore
     expect((await bob.post('/v2/search', { entities, include_all_subjects: true })).text).not.toContain(secretWord); // prettier-ignore
     expect(await find(ann, { entities, include_subjects: true })).toMatchObject({
       subjects_count: 3,
     });
     expect(Object.keys(await find(bob, { include_subjects: true }))).not.toContain('subjects');
-    const both = {
+    const bothEntities = {
       entities: [
         ['gene', 'TP53'],
         ['gene', 'KRAS'],
       ],
       include_subjects: true,
     };
-    expect(await find(bob, both)).toMatchObject({ subjects: [subject('S2', 0), subject('S1', 1)] });
+    expect(await find(bob, bothEntities)).toMatchObject({
+      subjects: [subject('S2', 0), subject('S1', 1)],
+    });
   });
 
   test('a beacon is enabled, shown and disabled', async () => {
     const path = `/v2/objects/${ids[4]}/beacon`;
-    const none = await bob.get(path);
-    expect([none.status, none.json]).toEqual([
+    const noneAnswer = await bob.get(path);
+    expect([noneAnswer.status, noneAnswer.json]).toEqual([
       404,
       { detail: `No Global Beacon for Dataset:${ids[4]}` },
     ]);
@@ -360,8 +362,8 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
   });
 
   test('what is no entity is named', async () => {
-    const bad = ['x', [['bogus', 'x']], [['gene']], [['gene', '']], [['gene', []]], { gene: 'x' }, [['gene', null]]]; // prettier-ignore
-    for (const entities of bad) {
+    const badEntities = ['x', [['bogus', 'x']], [['gene']], [['gene', '']], [['gene', []]], { gene: 'x' }, [['gene', null]]]; // prettier-ignore
+    for (const entities of badEntities) {
       const { status, json } = await bob.post('/v2/search', { entities });
       expect([entities, status, Object.keys(json)]).toEqual([entities, 400, ['entities']]);
     }
@@ -403,8 +405,8 @@ describe('bad requests are named', () => {
 
 test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
   const before = (await ann.get('/v2/objects?limit=1000')).text;
-  // Each text in one of the places; test/engine/search has each in all of them.
-  for (const [i, text] of hostile.entries()) {
+  // Each text is tested in one of the parts; test/engine/search tests each in all of them.
+  for (const [i, text] of hostileTexts.entries()) {
     const { status } = await bob.post(
       '/v2/search',
       bodiesWithText[i % bodiesWithText.length]!(text),
@@ -431,12 +433,12 @@ test('patterns that explode elsewhere end (Q3)', async () => {
 
 test('long texts are looked at as far as said, and keep nobody waiting', async () => {
   const vault = idOf(await dee.post('/v2/vaults', { name: 'Long' }));
-  const make = (body: object): Promise<Answer> =>
+  const postObject = (body: object): Promise<Answer> =>
     dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename: 'long', ...body });
   const filler = 'ab '.repeat(700_000);
-  await make({ description: `first ${filler} last` });
-  await make({ tags: ['a'.repeat(50_000), 'short'] });
-  await make({ tags: ['a'.repeat(150_000), 'short'], filename: 'over' });
+  await postObject({ description: `first ${filler} last` });
+  await postObject({ tags: ['a'.repeat(50_000), 'short'] });
+  await postObject({ tags: ['a'.repeat(150_000), 'short'], filename: 'over' });
   const total = async (body: object): Promise<unknown> => (await find(dee, { limit: 0, ...body })).total; // prettier-ignore
   expect(await total({ query: 'description:first' })).toBe(1);
   expect(await total({ query: 'description:last' })).toBe(0);

@@ -9,11 +9,11 @@ import { idOf, listOf, send, waitFor, type Answer, type Client } from '../server
 /* Permissions of users and groups, and public vaults, over HTTP. */
 
 const { server, ann, vaultId, newDataset } = await startLab();
-let boss: Client;
+let adminClient: Client;
 let ben: Client;
 let eve: Client;
 beforeAll(async () => {
-  boss = await server.user('boss', { role: 'admin' });
+  adminClient = await server.user('boss', { role: 'admin' });
   ben = await server.user('ben');
   eve = await server.user('eve', { domain: 'other' });
 });
@@ -28,37 +28,39 @@ async function newVault(): Promise<{ readonly id: number; readonly permissions: 
 }
 
 async function newGroup(...members: readonly Client[]): Promise<number> {
-  const id = idOf(await boss.post('/v1/groups', { name: newName() }));
+  const id = idOf(await adminClient.post('/v1/groups', { name: newName() }));
   for (const { user } of members)
-    await boss.put(`/v1/groups/${id}/memberships`, { user_id: user.id });
+    await adminClient.put(`/v1/groups/${id}/memberships`, { user_id: user.id });
   return id;
 }
 
-/** What a user may do in a vault, tried rather than asked: read it, write into it, administer it. */
-async function abilities(client: Client, id: number): Promise<string> {
+/** The permissions of a user in a vault, found by trying to read, write and administer it. */
+async function permissionsTried(client: Client, id: number): Promise<string> {
   const read = await client.get(`/v2/vaults/${id}`);
   const file = { vault_id: id, object_type: 'folder', filename: newName() };
-  const written = await client.post('/v2/objects', file);
+  const writeAnswer = await client.post('/v2/objects', file);
   const administered = await client.get(`/v2/vaults/${id}/permissions`);
   const found = [
     read.status === 200 && 'read',
-    written.status === 201 && 'write',
+    writeAnswer.status === 201 && 'write',
     administered.status === 200 && 'admin',
   ].filter((one) => one !== false);
   const { permissions = {} } = read.json;
-  const shown = Object.entries(permissions as object).flatMap(([key, is]) => (is ? [key] : []));
-  expect(shown).toEqual(found);
-  const listed = listOf(await client.get(`/v2/vaults?id=${id}`)).length;
-  expect(listed).toBe(found.length > 0 ? 1 : 0);
+  const shownPermissions = Object.entries(permissions as object).flatMap(([key, is]) =>
+    is ? [key] : [],
+  );
+  expect(shownPermissions).toEqual(found);
+  const listedCount = listOf(await client.get(`/v2/vaults?id=${id}`)).length;
+  expect(listedCount).toBe(found.length > 0 ? 1 : 0);
   return found.join(' ');
 }
 
 describe('permissions of a vault', () => {
   test('are granted, changed, listed and revoked, and count at once', async () => {
     const { id, permissions } = await newVault();
-    expect(await abilities(ben, id)).toBe('');
-    const made = await ann.put(permissions, { email: 'BEN@acme.org', permission: 'read' });
-    expect([made.status, made.json]).toEqual([
+    expect(await permissionsTried(ben, id)).toBe('');
+    const grantAnswer = await ann.put(permissions, { email: 'BEN@acme.org', permission: 'read' });
+    expect([grantAnswer.status, grantAnswer.json]).toEqual([
       200,
       expect.objectContaining({
         class_name: 'VaultPermission',
@@ -69,36 +71,41 @@ describe('permissions of a vault', () => {
         group: null,
       }),
     ]);
-    expect(await abilities(ben, id)).toBe('read');
+    expect(await permissionsTried(ben, id)).toBe('read');
     for (const [permission, able] of [
       ['write', 'read write'],
       ['admin', 'read write admin'],
       ['read', 'read'],
     ]) {
-      const changed = await ann.put(permissions, { user_id: ben.user.id, permission });
-      expect([idOf(changed), changed.json['permission']]).toEqual([idOf(made), permission]);
-      expect(await abilities(ben, id)).toBe(able);
+      const changedAnswer = await ann.put(permissions, { user_id: ben.user.id, permission });
+      expect([idOf(changedAnswer), changedAnswer.json['permission']]).toEqual([
+        idOf(grantAnswer),
+        permission,
+      ]);
+      expect(await permissionsTried(ben, id)).toBe(able);
     }
     const list = await ann.get(permissions);
     expect(listOf(list).map(({ user_id, permission }) => [user_id, permission])).toEqual([
       [ben.user.id, 'read'],
     ]);
-    expect((await ann.delete(`${permissions}/${idOf(made)}`)).status).toBe(200);
-    expect(await abilities(ben, id)).toBe('');
-    expect((await ann.delete(`${permissions}/${idOf(made)}`)).status).toBe(404);
+    expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(200);
+    expect(await permissionsTried(ben, id)).toBe('');
+    expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(404);
     expect(listOf(await ann.get(permissions))).toEqual([]);
   });
 
   test('belong to one vault, and are seen by its administrators alone (A2)', async () => {
-    const one = await newVault();
-    const other = await newVault();
-    const id = idOf(await ann.put(one.permissions, { user_id: ben.user.id, permission: 'write' }));
-    expect((await ann.delete(`${other.permissions}/${id}`)).status).toBe(404);
-    expect((await ben.get(one.permissions)).status).toBe(403);
-    expect((await ben.put(one.permissions, { user_id: ben.user.id, permission: 'admin' })).status).toBe(403); // prettier-ignore
-    expect((await ben.delete(`${one.permissions}/${id}`)).status).toBe(403);
-    expect((await eve.get(one.permissions)).status).toBe(404);
-    expect((await boss.get(one.permissions)).json['total']).toBe(1);
+    const firstVault = await newVault();
+    const otherVault = await newVault();
+    const id = idOf(
+      await ann.put(firstVault.permissions, { user_id: ben.user.id, permission: 'write' }),
+    );
+    expect((await ann.delete(`${otherVault.permissions}/${id}`)).status).toBe(404);
+    expect((await ben.get(firstVault.permissions)).status).toBe(403);
+    expect((await ben.put(firstVault.permissions, { user_id: ben.user.id, permission: 'admin' })).status).toBe(403); // prettier-ignore
+    expect((await ben.delete(`${firstVault.permissions}/${id}`)).status).toBe(403);
+    expect((await eve.get(firstVault.permissions)).status).toBe(404);
+    expect((await adminClient.get(firstVault.permissions)).json['total']).toBe(1);
   });
 
   test.each([
@@ -126,26 +133,31 @@ describe('permissions of a vault', () => {
     expect((await ann.patch(path.replace('/permissions', ''), { is_public: true })).status).toBe(
       403,
     );
-    expect((await boss.put(path, { user_id: boss.user.id, permission: 'read' })).status).toBe(404);
+    expect(
+      (await adminClient.put(path, { user_id: adminClient.user.id, permission: 'read' })).status,
+    ).toBe(404);
   });
 
   test('leave an administrator in the vault of a removed owner', async () => {
     const owner = await server.user(newName());
     const id = idOf(await owner.post('/v2/vaults', { name: newName() }));
     const permissions = `/v2/vaults/${id}/permissions`;
-    const kept = await owner.put(permissions, { user_id: ben.user.id, permission: 'admin' });
-    await boss.delete(`/v1/users/${owner.user.id}`);
-    const refused = [
+    const keptAnswer = await owner.put(permissions, { user_id: ben.user.id, permission: 'admin' });
+    await adminClient.delete(`/v1/users/${owner.user.id}`);
+    const refusedAnswers = [
       await ben.put(permissions, { user_id: ben.user.id, permission: 'write' }),
-      await ben.delete(`${permissions}/${idOf(kept)}`),
+      await ben.delete(`${permissions}/${idOf(keptAnswer)}`),
     ];
-    expect(refused.map(({ status }) => status)).toEqual([409, 409]);
-    expect(refused[0]!.text).toContain('last administrator');
-    expect(await abilities(ben, id)).toBe('read write admin');
+    expect(refusedAnswers.map(({ status }) => status)).toEqual([409, 409]);
+    expect(refusedAnswers[0]!.text).toContain('last administrator');
+    expect(await permissionsTried(ben, id)).toBe('read write admin');
     const group = await newGroup(ann);
     await ben.put(permissions, { group_id: group, permission: 'admin' });
-    expect((await ben.delete(`${permissions}/${idOf(kept)}`)).status).toBe(200);
-    expect([await abilities(ann, id), await abilities(ben, id)]).toEqual(['read write admin', '']);
+    expect((await ben.delete(`${permissions}/${idOf(keptAnswer)}`)).status).toBe(200);
+    expect([await permissionsTried(ann, id), await permissionsTried(ben, id)]).toEqual([
+      'read write admin',
+      '',
+    ]);
   });
 });
 
@@ -153,8 +165,11 @@ describe('the owner of a vault', () => {
   test('gives it to another user, and keeps admin until that is revoked', async () => {
     const { id, permissions } = await newVault();
     await ann.put(permissions, { user_id: ben.user.id, permission: 'read' });
-    const given = await ann.patch(`/v2/vaults/${id}`, { user_id: ben.user.id, description: 'd' });
-    expect([given.status, given.json]).toEqual([
+    const transferAnswer = await ann.patch(`/v2/vaults/${id}`, {
+      user_id: ben.user.id,
+      description: 'd',
+    });
+    expect([transferAnswer.status, transferAnswer.json]).toEqual([
       200,
       expect.objectContaining({ user_id: ben.user.id, description: 'd' }),
     ]);
@@ -164,16 +179,16 @@ describe('the owner of a vault', () => {
         user: expect.objectContaining({ id: ann.user.id }),
       }),
     ]);
-    expect([await abilities(ann, id), await abilities(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
+    expect([await permissionsTried(ann, id), await permissionsTried(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
     const [held] = listOf(await ben.get(permissions));
     expect((await ben.delete(`${permissions}/${String(held!['id'])}`)).status).toBe(200);
-    expect(await abilities(ann, id)).toBe('');
-    const log = await boss.get(`/v2/audit_log?subject_type=vault&subject_id=${id}&action=vault.transfer`); // prettier-ignore
-    const of = ({ user }: Client) => ({ user_id: user.id, email: user.email });
+    expect(await permissionsTried(ann, id)).toBe('');
+    const log = await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${id}&action=vault.transfer`); // prettier-ignore
+    const subjectOf = ({ user }: Client) => ({ user_id: user.id, email: user.email });
     expect(listOf(log)).toEqual([
       expect.objectContaining({
         user_id: ann.user.id,
-        details: { before: of(ann), after: of(ben) },
+        details: { before: subjectOf(ann), after: subjectOf(ben) },
       }),
     ]);
   });
@@ -182,35 +197,44 @@ describe('the owner of a vault', () => {
     const { id, permissions } = await newVault();
     await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' });
     const path = `/v2/vaults/${id}`;
-    const refused = await ben.put(path, { user_id: ben.user.id, description: 'mine' });
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('owner')]);
+    const refusedAnswer = await ben.put(path, { user_id: ben.user.id, description: 'mine' });
+    expect([refusedAnswer.status, refusedAnswer.text]).toEqual([
+      403,
+      expect.stringContaining('owner'),
+    ]);
     expect((await ann.get(path)).json).toMatchObject({ user_id: ann.user.id, description: null });
     expect((await eve.put(path, { user_id: eve.user.id })).status).toBe(404);
-    expect((await boss.put(path, { user_id: ben.user.id })).json['user_id']).toBe(ben.user.id);
-    const whole = (await ben.get(path)).json;
-    expect((await ann.put(path, whole)).status).toBe(200); // the same owner is no change
+    expect((await adminClient.put(path, { user_id: ben.user.id })).json['user_id']).toBe(
+      ben.user.id,
+    );
+    const wholeVault = (await ben.get(path)).json;
+    expect((await ann.put(path, wholeVault)).status).toBe(200); // the same owner is no change
   });
 
   test('is an active user of the account, and of a personal vault never another', async () => {
     const { id } = await newVault();
-    const gone = await server.user('gone');
-    await boss.delete(`/v1/users/${gone.user.id}`);
-    for (const user_id of [eve.user.id, gone.user.id, 99_999, 'x']) {
+    const goneUser = await server.user('gone');
+    await adminClient.delete(`/v1/users/${goneUser.user.id}`);
+    for (const user_id of [eve.user.id, goneUser.user.id, 99_999, 'x']) {
       const { status, json } = await ann.patch(`/v2/vaults/${id}`, { user_id });
       expect([user_id, status, Object.keys(json)]).toEqual([user_id, 400, ['user_id']]);
     }
     const personal = (await server.catalog.vaults.personal(ann.user.id))!.id;
-    const refused = await ann.patch(`/v2/vaults/${personal}`, { user_id: ben.user.id });
-    expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['user_id']]);
+    const refusedAnswer = await ann.patch(`/v2/vaults/${personal}`, { user_id: ben.user.id });
+    expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([400, ['user_id']]);
   });
 });
 
 describe('groups', () => {
   test('are changed by administrators, and read by the users of the account', async () => {
     const name = newName();
-    const made = await boss.post('/v1/groups', { name, description: 'first' });
-    const id = idOf(made);
-    expect(made.json).toMatchObject({ role: 'admin', memberships_count: 0, vaults_count: 0 });
+    const createdGroup = await adminClient.post('/v1/groups', { name, description: 'first' });
+    const id = idOf(createdGroup);
+    expect(createdGroup.json).toMatchObject({
+      role: 'admin',
+      memberships_count: 0,
+      vaults_count: 0,
+    });
     const denied = [
       await ann.post('/v1/groups', { name: newName() }),
       await ann.patch(`/v1/groups/${id}`, { name: newName() }),
@@ -226,26 +250,28 @@ describe('groups', () => {
     for (const path of ['', '/memberships', '/vaults'])
       expect((await eve.get(`/v1/groups/${id}${path}`)).status).toBe(404);
     expect((await eve.get('/v1/groups')).json['total']).toBe(0);
-    expect((await boss.post('/v1/groups', { name: name.toUpperCase() })).json).toHaveProperty(
-      'name',
-    );
-    const changed = await boss.patch(`/v1/groups/${id}`, { description: null });
-    expect(changed.json).toMatchObject({ name, description: null });
-    expect((await boss.delete(`/v1/groups/${id}`)).status).toBe(200);
+    expect(
+      (await adminClient.post('/v1/groups', { name: name.toUpperCase() })).json,
+    ).toHaveProperty('name');
+    const changedAnswer = await adminClient.patch(`/v1/groups/${id}`, { description: null });
+    expect(changedAnswer.json).toMatchObject({ name, description: null });
+    expect((await adminClient.delete(`/v1/groups/${id}`)).status).toBe(200);
     expect((await ann.get(`/v1/groups/${id}`)).status).toBe(404);
   });
 
   test('give their members the highest permission, until they leave, and show no other vaults (A3)', async () => {
     const { id, permissions } = await newVault();
     const readers = await newGroup(ben);
-    const writers = await newGroup(ben, boss);
+    const writers = await newGroup(ben, adminClient);
     await ann.put(permissions, { group_id: readers, permission: 'read' });
-    expect(await abilities(ben, id)).toBe('read');
+    expect(await permissionsTried(ben, id)).toBe('read');
     await ann.put(permissions, { group_id: writers, permission: 'write' });
-    expect(await abilities(ben, id)).toBe('read write');
-    const own = idOf(await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }));
-    expect(await abilities(ben, id)).toBe('read write admin');
-    await ann.delete(`${permissions}/${own}`);
+    expect(await permissionsTried(ben, id)).toBe('read write');
+    const ownPermission = idOf(
+      await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }),
+    );
+    expect(await permissionsTried(ben, id)).toBe('read write admin');
+    await ann.delete(`${permissions}/${ownPermission}`);
     expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([
       expect.objectContaining({
         id,
@@ -254,15 +280,15 @@ describe('groups', () => {
         permissions: { read: true, write: true, admin: false },
       }),
     ]);
-    const without = (group: number): Promise<Answer> =>
+    const withoutMember = (group: number): Promise<Answer> =>
       ben.get(`/v2/vaults?id=${id}&exclude_group_id=${group}`);
-    expect(listOf(await without(writers))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
-    expect(listOf(await without(readers))[0]).toMatchObject({ permissions: { write: true } });
-    await boss.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
-    expect((await without(readers)).json['total']).toBe(0);
-    expect(await abilities(ben, id)).toBe('read');
-    await boss.delete(`/v1/groups/${readers}`);
-    expect(await abilities(ben, id)).toBe('');
+    expect(listOf(await withoutMember(writers))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
+    expect(listOf(await withoutMember(readers))[0]).toMatchObject({ permissions: { write: true } });
+    await adminClient.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
+    expect((await withoutMember(readers)).json['total']).toBe(0);
+    expect(await permissionsTried(ben, id)).toBe('read');
+    await adminClient.delete(`/v1/groups/${readers}`);
+    expect(await permissionsTried(ben, id)).toBe('');
     expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([writers]);
     // A vault that one may not read is not counted, either.
     expect((await ben.get(`/v1/groups/${writers}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
@@ -273,15 +299,18 @@ describe('groups', () => {
     const id = await newGroup();
     const path = `/v1/groups/${id}/memberships`;
     for (const body of [{ email: 'ben@acme.org' }, { user_id: String(ben.user.id) }])
-      expect((await boss.put(path, body)).json).toMatchObject({ id: ben.user.id, username: 'ben' });
+      expect((await adminClient.put(path, body)).json).toMatchObject({
+        id: ben.user.id,
+        username: 'ben',
+      });
     expect(listOf(await ann.get(path)).map(({ email }) => email)).toEqual(['ben@acme.org']);
     for (const [body, key] of [
       [{}, 'user_id'],
       [{ email: 'eve@other.org' }, 'email'],
       [{ user_id: eve.user.id }, 'user_id'],
     ] as const)
-      expect((await boss.put(path, body)).json).toEqual({ [key]: [expect.any(String)] });
-    expect((await boss.delete(`${path}/${ann.user.id}`)).status).toBe(404);
+      expect((await adminClient.put(path, body)).json).toEqual({ [key]: [expect.any(String)] });
+    expect((await adminClient.delete(`${path}/${ann.user.id}`)).status).toBe(404);
   });
 });
 
@@ -292,13 +321,16 @@ describe('public vaults', () => {
     await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
     expect((await ben.patch(path, { is_public: true })).status).toBe(403);
     expect((await ben.patch(path, { is_public: false, description: 'd' })).status).toBe(200);
-    expect(await abilities(eve, id)).toBe('');
+    expect(await permissionsTried(eve, id)).toBe('');
     expect((await ann.patch(path, { is_public: true })).json).toMatchObject({ is_public: true });
-    expect([await abilities(eve, id), await abilities(ben, id)]).toEqual(['read', 'read write']);
+    expect([await permissionsTried(eve, id), await permissionsTried(ben, id)]).toEqual([
+      'read',
+      'read write',
+    ]);
     await ann.patch(path, { is_public: false });
-    expect(await abilities(eve, id)).toBe('');
+    expect(await permissionsTried(eve, id)).toBe('');
     const born = await ann.post('/v2/vaults', { name: newName(), is_public: true });
-    expect(await abilities(eve, idOf(born))).toBe('read');
+    expect(await permissionsTried(eve, idOf(born))).toBe('read');
   });
 });
 
@@ -317,25 +349,25 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     const holder = holderOf === null ? { group_id: await newGroup(ben) } : holderOf(ben.user.id);
     const granted = await ann.put(permissions, { ...holder, permission: 'read' });
 
-    const exported = await ben.post('/v2/dataset_exports', {
+    const exportAnswer = await ben.post('/v2/dataset_exports', {
       dataset_id: datasetId,
       format: 'json',
     });
-    const exportPath = `/v2/dataset_exports/${idOf(exported)}`;
+    const exportPath = `/v2/dataset_exports/${idOf(exportAnswer)}`;
     await waitFor(ben, exportPath);
     const address = String((await ben.get(`${exportPath}/download?redirect=`)).json['url']);
-    const saved = idOf(await ben.post('/v2/saved_queries', { name: newName(), dataset_id: datasetId, params: {} })); // prettier-ignore
+    const savedQueryId = idOf(await ben.post('/v2/saved_queries', { name: newName(), dataset_id: datasetId, params: {} })); // prettier-ignore
     const set = idOf(await ben.post('/v2/beacon_sets', { title: newName() }));
     await ben.post('/v2/beacons', { beacon_set_id: set, title: 't', vault_object_id: datasetId });
     const key = newName();
-    const again = (): Promise<Answer> =>
+    const exportAgain = (): Promise<Answer> =>
       ben.call('POST', '/v2/dataset_exports', { dataset_id: datasetId, format: 'csv' }, { 'idempotency-key': key }); // prettier-ignore
-    await again();
+    await exportAgain();
     const found = async (answer: Promise<Answer>): Promise<boolean> => {
       const { status, text } = await answer;
       return status < 300 && /"found_count":1|"gene":"TTN"|\["TTN"\]/.test(text);
     };
-    const ways: Readonly<Record<string, () => Promise<boolean>>> = {
+    const accessRoutes: Readonly<Record<string, () => Promise<boolean>>> = {
       'a query': () => found(ben.post(`/v2/datasets/${datasetId}/data`, {})),
       'a batch of queries': () =>
         found(ben.post('/v2/batch_query', { queries: [{ dataset_id: datasetId }] })),
@@ -351,9 +383,9 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
         found(ben.post(`/v2/beacon_sets/${set}/query`, { query: 'TTN', entity_type: 'gene' })),
       'the address of an export': async () => (await send('', 'GET', address)).status === 200,
       'the export': async () => (await ben.get(exportPath)).status === 200,
-      'a repeated create': async () => (await again()).status === 201,
+      'a repeated create': async () => (await exportAgain()).status === 201,
       'the saved query': async () => {
-        const { json } = await ben.get(`/v2/saved_queries/${saved}`);
+        const { json } = await ben.get(`/v2/saved_queries/${savedQueryId}`);
         return found(ben.post(`/v2/datasets/${String(json['dataset_id'])}/data`, json['params']));
       },
       'a list of objects': async () =>
@@ -361,11 +393,11 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     };
     const tryAll = async (): Promise<Readonly<Record<string, boolean>>> => {
       const results: Record<string, boolean> = {};
-      for (const [way, attempt] of Object.entries(ways)) results[way] = await attempt();
+      for (const [way, attempt] of Object.entries(accessRoutes)) results[way] = await attempt();
       return results;
     };
     const all = (value: boolean): object =>
-      Object.fromEntries(Object.keys(ways).map((way) => [way, value]));
+      Object.fromEntries(Object.keys(accessRoutes).map((way) => [way, value]));
     expect(await tryAll()).toEqual(all(true));
     await ann.delete(`${permissions}/${idOf(granted)}`);
     expect(await tryAll()).toEqual(all(false));
@@ -377,12 +409,12 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     const writer = await server.user(newName());
     await ann.put(permissions, { user_id: writer.user.id, permission: 'write' });
     for (const filename of ['a', 'b', 'c']) {
-      const made = await writer.post('/v2/objects', {
+      const createdObject = await writer.post('/v2/objects', {
         vault_id: id,
         object_type: 'file',
         filename,
       });
-      addresses.push(String(made.json['upload_url']));
+      addresses.push(String(createdObject.json['upload_url']));
     }
     const upload = async (address: string): Promise<number> =>
       (await send('', 'PUT', address, 'x')).status;
@@ -391,7 +423,7 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     expect(await upload(addresses[1]!)).toBe(403);
     await ann.put(permissions, { user_id: writer.user.id, permission: 'write' });
     expect(await upload(addresses[1]!)).toBe(200);
-    await boss.delete(`/v1/users/${writer.user.id}`);
+    await adminClient.delete(`/v1/users/${writer.user.id}`);
     expect(await upload(addresses[2]!)).toBe(404);
   });
 
@@ -403,13 +435,13 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     const uploads = async (): Promise<number> =>
       (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-')).length;
     const attempt = async (meanwhile: () => Promise<unknown>): Promise<number | undefined> => {
-      const sent = request(String(json['upload_url']), { method: 'PUT' });
-      const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
-      sent.write('first half, ');
+      const sentUpload = request(String(json['upload_url']), { method: 'PUT' });
+      const uploadAnswered = once(sentUpload, 'response') as Promise<[IncomingMessage]>;
+      sentUpload.write('first half, ');
       await until(async () => (await uploads()) === 1);
       await meanwhile();
-      sent.end('second half');
-      const [response] = await answered;
+      sentUpload.end('second half');
+      const [response] = await uploadAnswered;
       response.resume();
       return response.statusCode;
     };

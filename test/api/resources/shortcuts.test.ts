@@ -22,9 +22,9 @@ beforeAll(async () => {
   datasetId = await newDataset();
 });
 
-let made = 0;
+let shortcutCount = 0;
 function shortcut(target: unknown, more: object = {}, who: Client = ann): Promise<Answer> {
-  const object = { vault_id: vaultId, object_type: 'shortcut', filename: `s${++made}` };
+  const object = { vault_id: vaultId, object_type: 'shortcut', filename: `s${++shortcutCount}` };
   return who.post('/v2/objects', { ...object, target, ...more });
 }
 
@@ -87,8 +87,11 @@ describe('a shortcut', () => {
   test('needs the type of its target, and nothing else has a target', async () => {
     const { status, json } = await shortcut({ object_type: 'folder', id: fileId });
     expect([status, json]).toEqual([400, { target: [expect.stringContaining('Invalid folder')] }]);
-    const other = await shortcut({ object_type: 'file', id: fileId }, { object_type: 'folder' });
-    expect([other.status, Object.keys(other.json)]).toEqual([400, ['target']]);
+    const otherAnswer = await shortcut(
+      { object_type: 'file', id: fileId },
+      { object_type: 'folder' },
+    );
+    expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([400, ['target']]);
     const chained = idOf(await shortcut({ object_type: 'file', id: fileId }));
     expect((await shortcut({ object_type: 'file', id: chained })).status).toBe(400);
   });
@@ -97,8 +100,10 @@ describe('a shortcut', () => {
     const answer = await shortcut({ object_type: 'file', id: fileId });
     const path = `/v2/objects/${idOf(answer)}`;
     expect((await ann.put(path, answer.json)).status).toBe(200);
-    const refused = await ann.patch(path, { target: { object_type: 'folder', id: folderId } });
-    expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['target']]);
+    const refusedAnswer = await ann.patch(path, {
+      target: { object_type: 'folder', id: folderId },
+    });
+    expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([400, ['target']]);
     expect((await ann.patch(path, { filename: 'renamed' })).json).toMatchObject({
       filename: 'renamed',
       target: answer.json['target'],
@@ -110,9 +115,9 @@ describe('a shortcut', () => {
   });
 
   test('has no target when that was deleted', async () => {
-    const gone = await newFile('gone.txt', 'x');
-    const id = idOf(await shortcut({ object_type: 'file', id: gone }));
-    await ann.delete(`/v2/objects/${gone}`);
+    const goneFile = await newFile('gone.txt', 'x');
+    const id = idOf(await shortcut({ object_type: 'file', id: goneFile }));
+    await ann.delete(`/v2/objects/${goneFile}`);
     expect(await targetOf(id)).toBeNull();
     expect((await ann.put(`/v2/objects/${id}`, (await ann.get(`/v2/objects/${id}`)).json)).status).toBe(200); // prettier-ignore
   });
@@ -121,27 +126,27 @@ describe('a shortcut', () => {
 describe('who may not read a target', () => {
   test('cannot tell it from one that is missing, at creation (A2)', async () => {
     const missing = { file: 98_765_432_111, folder: 98_765_432_112, dataset: 98_765_432_113, vault: 99_999 }; // prettier-ignore
-    const there = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
+    const targetIds = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
     for (const object_type of ['file', 'folder', 'dataset', 'vault'] as const) {
       const [one, other] = await Promise.all(
-        [missing, there].map((ids) => shortcut({ object_type, id: ids[object_type] }, { vault_id: sharedId }, bob)), // prettier-ignore
+        [missing, targetIds].map((ids) => shortcut({ object_type, id: ids[object_type] }, { vault_id: sharedId }, bob)), // prettier-ignore
       );
-      const [a, b] = [one!.text.replace(String(missing[object_type]), '#'), other!.text.replace(String(there[object_type]), '#')]; // prettier-ignore
+      const [a, b] = [one!.text.replace(String(missing[object_type]), '#'), other!.text.replace(String(targetIds[object_type]), '#')]; // prettier-ignore
       expect([one!.status, other!.status, a]).toEqual([400, 400, b]);
     }
   });
 
   test('cannot tell it from one that was deleted, in any answer (A3)', async () => {
-    const gone = await newFile('secret-xyzzy.txt', 'x');
+    const goneFile = await newFile('secret-xyzzy.txt', 'x');
     const at = { vault_id: sharedId };
-    const ids = [gone, fileId].map((id) => shortcut({ object_type: 'file', id }, at));
+    const ids = [goneFile, fileId].map((id) => shortcut({ object_type: 'file', id }, at));
     const [deleted, hidden] = (await Promise.all(ids)).map(idOf);
-    await ann.delete(`/v2/objects/${gone}`);
+    await ann.delete(`/v2/objects/${goneFile}`);
     expect([await targetOf(deleted!, bob), await targetOf(hidden!, bob)]).toEqual([null, null]);
     expect(await targetOf(hidden!)).toMatchObject({ id: fileId });
-    const listed = await bob.get(`/v2/objects?vault_id=${sharedId}&object_type=shortcut`);
-    expect(listOf(listed).map((one) => one['target'])).toEqual([null, null]);
-    expect(listed.text).not.toContain(String(fileId));
+    const listedShortcuts = await bob.get(`/v2/objects?vault_id=${sharedId}&object_type=shortcut`);
+    expect(listOf(listedShortcuts).map((one) => one['target'])).toEqual([null, null]);
+    expect(listedShortcuts.text).not.toContain(String(fileId));
     await grant(server, vaultId, bob, 'read');
     expect(await targetOf(hidden!, bob)).toMatchObject({ id: fileId });
     await server.catalog.vaultPermissions.grant(vaultId, { userId: bob.user.id }, null);
@@ -179,7 +184,7 @@ describe('shortcuts', () => {
 
   test('are followed on the way of a full path, as far as the caller may read', async () => {
     const inner = { vault_id: vaultId, parent_object_id: folderId };
-    const deep = idOf(await ann.post('/v2/objects', { ...inner, object_type: 'folder', filename: 'deep' })); // prettier-ignore
+    const deepFolder = idOf(await ann.post('/v2/objects', { ...inner, object_type: 'folder', filename: 'deep' })); // prettier-ignore
     const way = { vault_id: sharedId };
     await shortcut({ object_type: 'vault', id: vaultId }, { ...way, filename: 'lab' });
     await shortcut({ object_type: 'folder', id: folderId }, { ...way, filename: 'cohort' });
@@ -192,8 +197,8 @@ describe('shortcuts', () => {
       return list.map((one) => one['id']);
     };
     expect(await find('/cohort')).toEqual([folderId]);
-    expect(await find('/Cohort/DEEP')).toEqual([deep]);
-    expect(await find('/lab/cohort/deep')).toEqual([deep]);
+    expect(await find('/Cohort/DEEP')).toEqual([deepFolder]);
+    expect(await find('/lab/cohort/deep')).toEqual([deepFolder]);
     expect(await find('/lab/calls.txt')).toEqual([fileId]);
     expect(await find('/loop/again/again')).toEqual([loop]);
     expect(await find(`/loop${'/again'.repeat(40)}`)).toEqual([]);

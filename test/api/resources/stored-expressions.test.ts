@@ -22,13 +22,13 @@ async function run(kind: 'imports' | 'migrations', body: object): Promise<void> 
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-async function stored(datasetId: number): Promise<readonly unknown[]> {
+async function storedRecords(datasetId: number): Promise<readonly unknown[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
 }
 
 const records = [{ gene: 'tp53', ad: [3, 1] }, { gene: 'brca1', ad: [0, 8] }]; // prettier-ignore
-const computed = [
+const computedFields = [
   { gene: 'TP53', ad: [3, 1], depth: 4, vaf: 0.25 },
   { gene: 'BRCA1', ad: [0, 8], depth: 8, vaf: 1 },
 ];
@@ -36,18 +36,20 @@ const computed = [
 test('compute fields of imports and migrations into the dataset', async () => {
   const datasetId = await newDataset(fields);
   await run('imports', { dataset_id: datasetId, data_records: records });
-  expect(await stored(datasetId)).toEqual(computed);
+  expect(await storedRecords(datasetId)).toEqual(computedFields);
   const source = await newDataset([]);
   await run('imports', { dataset_id: source, data_records: records });
   await run('migrations', { source_id: source, target_id: datasetId });
-  expect(await stored(datasetId)).toEqual([...computed, ...computed]);
+  expect(await storedRecords(datasetId)).toEqual([...computedFields, ...computedFields]);
 });
 
 test('give way to those of target_fields', async () => {
   const datasetId = await newDataset(fields);
   const target_fields = [{ name: 'depth', expression: '100' }];
   await run('imports', { dataset_id: datasetId, data_records: records.slice(0, 1), target_fields });
-  expect(await stored(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], depth: 100, vaf: 0.01 }]);
+  expect(await storedRecords(datasetId)).toEqual([
+    { gene: 'TP53', ad: [3, 1], depth: 100, vaf: 0.01 },
+  ]);
 });
 
 test('may be set, changed and removed', async () => {
@@ -59,7 +61,7 @@ test('may be set, changed and removed', async () => {
   await run('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53' }] });
   await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: '' });
   await run('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53', n: 7 }] });
-  expect(await stored(datasetId)).toEqual([{ gene: 'tp53', n: 8 }, { gene: 'tp53', n: 7 }]); // prettier-ignore
+  expect(await storedRecords(datasetId)).toEqual([{ gene: 'tp53', n: 8 }, { gene: 'tp53', n: 7 }]); // prettier-ignore
 });
 
 test.each<[object, string]>([

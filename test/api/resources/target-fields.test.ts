@@ -11,16 +11,17 @@ async function newDataset(more: object = {}): Promise<void> {
 }
 
 /** Imports records, or a file's when given an id. */
-async function imported(source: readonly object[] | number, target_fields: unknown) {
-  const of = typeof source === 'number' ? { object_id: source } : { data_records: source };
-  const made = await ann.post('/v2/dataset_imports', {
+async function importRecords(source: readonly object[] | number, target_fields: unknown) {
+  const sourceParams =
+    typeof source === 'number' ? { object_id: source } : { data_records: source };
+  const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    ...of,
+    ...sourceParams,
     target_fields,
     entity_params: { disable: true },
   });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const validation = (json['metadata'] as { validation: { warnings: { code: number }[] } })
     .validation;
   return { ...json, codes: validation.warnings.map(({ code }) => code) } as Record<string, unknown>;
@@ -31,7 +32,7 @@ async function records(): Promise<unknown> {
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
 }
 
-async function counted(filters: readonly unknown[]): Promise<unknown> {
+async function countRecords(filters: readonly unknown[]): Promise<unknown> {
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, { filters, limit: 0 });
   expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
   return answer.json['total'];
@@ -44,7 +45,7 @@ async function field(name: string): Promise<Record<string, unknown> | undefined>
 describe('target fields', () => {
   test('give fields their types: of flat files, of objects and of lists of objects', async () => {
     await newDataset();
-    await imported(await newFile('a.csv', 'zip,Petal.Width,n\n01234,1.5,7\n99999,2,8\n'), [
+    await importRecords(await newFile('a.csv', 'zip,Petal.Width,n\n01234,1.5,7\n99999,2,8\n'), [
       { name: 'zip', data_type: 'string' },
       { name: 'Petal.Width', data_type: 'string' },
       { name: 'n', data_type: 'integer' },
@@ -55,12 +56,12 @@ describe('target fields', () => {
     ]);
 
     await newDataset();
-    const made = [
+    const storedRows = [
       { info: { af: 1, deep: [{ id: 5 }, { id: 6 }] }, items: [{ n: 1 }], one: { n: 2 } },
       { info: { af: 2 }, items: { n: 3 }, one: { n: 4 } },
     ];
-    const file = await newFile('a.json', made.map((one) => JSON.stringify(one)).join('\n'));
-    const done = await imported(file, [
+    const file = await newFile('a.json', storedRows.map((one) => JSON.stringify(one)).join('\n'));
+    const done = await importRecords(file, [
       { name: 'info.af', data_type: 'double' },
       { name: 'info.deep.id', data_type: 'string' },
       { name: 'items.n', data_type: 'string' },
@@ -82,7 +83,7 @@ describe('target fields', () => {
 
   test('without a value in the source are created, empty', async () => {
     await newDataset({ fields: [{ name: 'open' }] });
-    const done = await imported(
+    const done = await importRecords(
       [{ a: 1 }],
       [
         { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene', ordering: 4 },
@@ -108,17 +109,17 @@ describe('target fields', () => {
     expect(await field('open')).toMatchObject({ data_type: 'long' });
     expect(await field('gone')).toBeUndefined();
     expect(await records()).toEqual([{ a: 1, gene: null, later: null, open: null, things: null }]);
-    expect(await counted([['info.AF__gt', 0.5]])).toBe(0);
-    expect(await counted([{ not: [['gene', 'BRCA2']] }])).toBe(1);
-    await imported([{ gene: 'BRCA2', info: { AF: [1] }, open: 1.0, things: { n: 1 } }], []);
+    expect(await countRecords([['info.AF__gt', 0.5]])).toBe(0);
+    expect(await countRecords([{ not: [['gene', 'BRCA2']] }])).toBe(1);
+    await importRecords([{ gene: 'BRCA2', info: { AF: [1] }, open: 1.0, things: { n: 1 } }], []);
     expect(await field('info.AF')).toMatchObject({ data_type: 'double', is_valid: true });
-    expect(await counted([['info.AF__gt', 0.5]])).toBe(1);
-    expect(await counted([['things.n', 1]])).toBe(1);
+    expect(await countRecords([['info.AF__gt', 0.5]])).toBe(1);
+    expect(await countRecords([['things.n', 1]])).toBe(1);
   });
 
   test('make lists, texts, blobs and dates, and refuse what does not fit', async () => {
     await newDataset();
-    const done = await imported(
+    const done = await importRecords(
       [
         { tags: 'a', when: '2020-02-03', body: 'x'.repeat(40_000), raw: 1 },
         { tags: ['b', 'c'], when: '2020-02-03T04:05:06Z', body: 'y', raw: 'z' },
@@ -137,10 +138,10 @@ describe('target fields', () => {
     ]);
 
     await newDataset();
-    const failed = await imported([{ n: 'twelve' }], [{ name: 'n', data_type: 'long' }]);
+    const failed = await importRecords([{ n: 'twelve' }], [{ name: 'n', data_type: 'long' }]);
     expect(failed['status']).toBe('failed');
     expect(String(failed['error_message'])).toContain('n');
-    const lists = await imported(
+    const lists = await importRecords(
       [{ n: [1, 2] }],
       [{ name: 'n', data_type: 'long', is_list: false }],
     );
@@ -150,7 +151,7 @@ describe('target fields', () => {
 
   test('describe new fields, given as an object by name or as whole resources', async () => {
     await newDataset();
-    await imported([{ a: 'x', o: { b: 'y' } }], {
+    await importRecords([{ a: 'x', o: { b: 'y' } }], {
       a: {
         title: 'A title',
         description: 'Words',
@@ -175,9 +176,9 @@ describe('target fields', () => {
 
   test('describe anew what the dataset has, and leave the rest of it', async () => {
     await newDataset({ fields: [{ name: 'd', data_type: 'string', title: 'Old', ordering: 3 }] });
-    await imported([{ a: 1, d: 'x' }], []);
+    await importRecords([{ a: 1, d: 'x' }], []);
     const before = await field('a');
-    await imported(
+    await importRecords(
       [{ a: 2 }],
       [
         { ...before, title: 'New', description: null },
@@ -190,12 +191,12 @@ describe('target fields', () => {
 
   test('that are transient are read and not stored', async () => {
     await newDataset();
-    const made = [
+    const storedRows = [
       { a: 1, secret: 'x', o: { keep: 1, drop: 2 }, only: { drop: 1 }, l: [{ p: 1, q: 2 }] },
       { a: 2, o: { drop: 3 }, l: [] },
     ];
-    const done = await imported(
-      made,
+    const done = await importRecords(
+      storedRows,
       ['secret', 'o.drop', 'only.drop', 'l.q'].map((name) => ({ name, is_transient: true })),
     );
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
@@ -216,7 +217,7 @@ describe('target fields', () => {
     ['no name', [{ title: 'z' }], 'name: This field is required'],
   ])('refuses %s', async (_, target_fields, message) => {
     await newDataset();
-    await imported([{ a: 1 }], []);
+    await importRecords([{ a: 1 }], []);
     const answer = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
       data_records: [],
@@ -242,7 +243,10 @@ const vcfText = [
 ].join('\n');
 
 /** The ways to declare fields before the data come. */
-const ways: readonly [string, (fields: readonly object[]) => Promise<readonly object[]>][] = [
+const expressionRoutes: readonly [
+  string,
+  (fields: readonly object[]) => Promise<readonly object[]>,
+][] = [
   [
     'with the dataset',
     async (fields) => {
@@ -255,8 +259,11 @@ const ways: readonly [string, (fields: readonly object[]) => Promise<readonly ob
     async (fields) => {
       await newDataset();
       for (const one of fields) {
-        const made = await ann.post('/v2/dataset_fields', { dataset_id: datasetId, ...one });
-        expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+        const createdField = await ann.post('/v2/dataset_fields', {
+          dataset_id: datasetId,
+          ...one,
+        });
+        expect([createdField.status, createdField.text]).toEqual([201, expect.any(String)]);
       }
       return [];
     },
@@ -270,7 +277,7 @@ const ways: readonly [string, (fields: readonly object[]) => Promise<readonly ob
   ],
 ];
 
-describe.each(ways)('fields declared %s', (_, declare) => {
+describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
   test('have their types in nested records', async () => {
     const targets = await declare([
       { name: 'info.AF', data_type: 'double' },
@@ -283,7 +290,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
       { name: 'none', data_type: 'object' },
       { name: 'either', data_type: 'double' },
     ]);
-    const done = await imported(
+    const done = await importRecords(
       [
         {
           info: { AF: 1, l: 3, s: 'x', one: [4, 5] },
@@ -335,23 +342,23 @@ describe.each(ways)('fields declared %s', (_, declare) => {
         is_list || null,
       ]);
     }
-    expect(await counted([['info.AF__gt', 1.5]])).toBe(1);
-    expect(await counted([['info.l', 4]])).toBe(1);
-    expect(await counted([['os.n', 2]])).toBe(1);
-    expect(await counted([['either__gte', 3]])).toBe(1);
-    await imported([{ none: { x: 1 } }], []);
-    expect(await counted([['none.x', 1]])).toBe(1);
+    expect(await countRecords([['info.AF__gt', 1.5]])).toBe(1);
+    expect(await countRecords([['info.l', 4]])).toBe(1);
+    expect(await countRecords([['os.n', 2]])).toBe(1);
+    expect(await countRecords([['either__gte', 3]])).toBe(1);
+    await importRecords([{ none: { x: 1 } }], []);
+    expect(await countRecords([['none.x', 1]])).toBe(1);
   });
 
   test('refuse what is no object', async () => {
     const targets = await declare([{ name: 'o', data_type: 'object' }]);
-    const done = await imported([{ o: 'text' }], targets);
+    const done = await importRecords([{ o: 'text' }], targets);
     expect([done['status'], done['error_message']]).toEqual([
       'failed',
       expect.stringContaining('a string is not an object'),
     ]);
-    const good = await imported([{ o: { a: 1 } }], targets);
-    expect(good['status']).toBe('completed');
+    const goodImport = await importRecords([{ o: { a: 1 } }], targets);
+    expect(goodImport['status']).toBe('completed');
     expect(await records()).toEqual([{ o: { a: 1 } }]);
   });
 
@@ -365,7 +372,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
       { name: 'genomic_coordinates.start', data_type: 'integer' },
       { name: 'row_id', data_type: 'text' },
     ]);
-    const done = await imported(await newFile('a.vcf', vcfText), targets);
+    const done = await importRecords(await newFile('a.vcf', vcfText), targets);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     expect(await records()).toMatchObject([
       {
@@ -385,9 +392,9 @@ describe.each(ways)('fields declared %s', (_, declare) => {
       ['row_id', 'text'],
     ] as const)
       expect([name, (await field(name))?.['data_type']]).toEqual([name, type]);
-    expect(await counted([['info.NEW__gt', 2]])).toBe(1);
-    expect(await counted([['info.WHEN__lt', '2021-01-01']])).toBe(1);
-    expect(await counted([['genomic_coordinates.start__lte', 100]])).toBe(1);
+    expect(await countRecords([['info.NEW__gt', 2]])).toBe(1);
+    expect(await countRecords([['info.WHEN__lt', '2021-01-01']])).toBe(1);
+    expect(await countRecords([['genomic_coordinates.start__lte', 100]])).toBe(1);
   });
 
   test('have their types in tables and features', async () => {
@@ -402,18 +409,18 @@ describe.each(ways)('fields declared %s', (_, declare) => {
       { name: 'name', is_list: true },
     ];
     let targets = await declare(fields);
-    await imported(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targets);
+    await importRecords(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targets);
     expect(await records()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
 
     targets = await declare(fields);
     const line = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a;n=7\n';
     const features = await newFile('a.gff3', `##gff-version 3\n${line}`);
-    expect((await imported(features, targets))['error_message']).toBeNull();
+    expect((await importRecords(features, targets))['error_message']).toBeNull();
     expect(await records()).toMatchObject([{ start: 5, attributes: { ID: ['a'], n: 7 } }]);
     expect((await field('attributes.n'))?.['data_type']).toBe('long');
 
     targets = await declare(fields);
-    await imported(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targets);
+    await importRecords(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targets);
     expect(await records()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
   });
 
@@ -432,7 +439,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
       { name: 'mixed.text', data_type: 'long' },
       { name: 'none', data_type: 'object' },
     ]);
-    const done = await imported(
+    const done = await importRecords(
       await newFile(
         'a.xml',
         `<r>
@@ -484,9 +491,9 @@ describe.each(ways)('fields declared %s', (_, declare) => {
         isList,
       ]);
     }
-    expect(await counted([['info.AF__gt', 2]])).toBe(1);
-    expect(await counted([['os.x__gte', 3]])).toBe(1);
-    expect(await counted([['when__lt', '2021-01-01']])).toBe(1);
+    expect(await countRecords([['info.AF__gt', 2]])).toBe(1);
+    expect(await countRecords([['os.x__gte', 3]])).toBe(1);
+    expect(await countRecords([['when__lt', '2021-01-01']])).toBe(1);
 
     for (const [xml, field, message] of [
       ['<n>x</n>', 'n', 'x'],
@@ -494,7 +501,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
       ['<o>text</o>', 'o', 'is not an object'],
       ['<info><ns>1</ns><ns>y</ns></info>', 'info.ns', 'y'],
     ] as const) {
-      const failed = await imported(await newFile('b.xml', `<r>\n<i>${xml}</i></r>`), targets);
+      const failed = await importRecords(await newFile('b.xml', `<r>\n<i>${xml}</i></r>`), targets);
       expect([failed['status'], failed['error_message']]).toEqual([
         'failed',
         expect.stringMatching(new RegExp(`^b[-\\d]*.xml, line 2: field ${field}: .*${message}`)),
@@ -535,7 +542,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
     ];
     const document = (all: readonly object[]): string =>
       `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38","schemaVersion":6},"positions":[\n${all.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
-    const done = await imported(await newFile('a.json', document(positions)), targets);
+    const done = await importRecords(await newFile('a.json', document(positions)), targets);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     expect(await records()).toMatchObject([
       {
@@ -573,9 +580,9 @@ describe.each(ways)('fields declared %s', (_, declare) => {
         isList,
       ]);
     }
-    expect(await counted([['samples.totalDepth__lt', 1]])).toBe(1);
-    expect(await counted([['position', '23603600']])).toBe(1);
-    expect(await counted([['genomic_coordinates.start__lte', 23603511]])).toBe(1);
+    expect(await countRecords([['samples.totalDepth__lt', 1]])).toBe(1);
+    expect(await countRecords([['position', '23603600']])).toBe(1);
+    expect(await countRecords([['genomic_coordinates.start__lte', 23603511]])).toBe(1);
 
     for (const [change, field, message] of [
       [{ quality: 0.5 }, 'quality', '0.5'],
@@ -586,7 +593,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
         'b.json',
         document([positions[0]!, { ...positions[1], ...change }]),
       );
-      const failed = await imported(file, targets);
+      const failed = await importRecords(file, targets);
       expect([failed['status'], failed['error_message']]).toEqual([
         'failed',
         expect.stringMatching(new RegExp(`^b[-\\d]*.json, line 3: field ${field}: .*${message}`)),
@@ -596,7 +603,7 @@ describe.each(ways)('fields declared %s', (_, declare) => {
 
   test('refuse what their types cannot store', async () => {
     const targets = await declare([{ name: 'info.AF', data_type: 'object' }]);
-    const done = await imported(await newFile('a.vcf', vcfText), targets);
+    const done = await importRecords(await newFile('a.vcf', vcfText), targets);
     expect([done['status'], done['error_message']]).toEqual([
       'failed',
       expect.stringContaining('field info.AF is of type object'),

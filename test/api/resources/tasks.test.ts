@@ -24,18 +24,18 @@ describe('commits', () => {
 describe('tasks', () => {
   test('show both ids, what they work on, and the resource itself', async () => {
     const datasetId = await newDataset();
-    const made = await ann.post('/v2/dataset_imports', {
+    const createdImport = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
       records: [{ a: 1 }],
     });
-    const taskId = Number(made.json['task_id']);
+    const taskId = Number(createdImport.json['task_id']);
     const { status, json } = await ann.get(`/v2/tasks/${taskId}`);
     expect(status).toBe(200);
     expect(keysOf(json)).toEqual([...taskKeys, 'task_object'].toSorted());
     expect(json).toMatchObject({
       class_name: 'ECSTask',
       id: taskId,
-      task_id: idOf(made),
+      task_id: idOf(createdImport),
       task_type: 'datasets.DatasetImport',
       task_display_name: 'Dataset Import',
       status: 'completed',
@@ -45,7 +45,7 @@ describe('tasks', () => {
       target_object: { id: datasetId },
       target_vault: { id: vaultId },
       user: { id: ann.user.id, full_name: 'ann' },
-      task_object: { id: idOf(made), class_name: 'DatasetImport' },
+      task_object: { id: idOf(createdImport), class_name: 'DatasetImport' },
     });
     expect(keysOf(json['target_object'])).toEqual(shortObjectKeys);
     expect(keysOf(json['target_vault'])).toEqual(shortVaultKeys);
@@ -99,19 +99,25 @@ describe('tasks', () => {
     async (way) => {
       const datasetId = await newDataset();
       objectId ??= await newFile('big.json', `{"t":"${'x'.repeat(60)}"}\n`.repeat(200_000));
-      const made = await ann.post('/v2/dataset_imports', {
+      const createdImport = await ann.post('/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: objectId,
       });
-      const taskId = String(made.json['task_id']);
+      const taskId = String(createdImport.json['task_id']);
       const answer = await {
         task: () => ann.patch(`/v2/tasks/${taskId}`, { status: 'canceled' }),
         import: () =>
-          ann.patch(`/v2/dataset_imports/${idOf(made)}`, { status: 'canceled', metadata: {} }),
+          ann.patch(`/v2/dataset_imports/${idOf(createdImport)}`, {
+            status: 'canceled',
+            metadata: {},
+          }),
         'import by PUT': () =>
-          ann.put(`/v2/dataset_imports/${idOf(made)}`, { ...made.json, status: 'canceled' }),
+          ann.put(`/v2/dataset_imports/${idOf(createdImport)}`, {
+            ...createdImport.json,
+            status: 'canceled',
+          }),
         'import by its cancel path': () =>
-          ann.put(`/v2/datasets_imports/${idOf(made)}/cancel`, { status: 'canceled' }),
+          ann.put(`/v2/datasets_imports/${idOf(createdImport)}/cancel`, { status: 'canceled' }),
       }[way]!();
       expect([answer.status, answer.json['status']]).toEqual([200, 'canceled']);
       expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({

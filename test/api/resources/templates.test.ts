@@ -20,24 +20,24 @@ const fields = [
 ];
 
 async function newTemplate(more: object = {}): Promise<number> {
-  const made = await ann.post('/v2/dataset_templates', { name: 't', fields, ...more });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  return idOf(made);
+  const createdTemplate = await ann.post('/v2/dataset_templates', { name: 't', fields, ...more });
+  expect([createdTemplate.status, createdTemplate.text]).toEqual([201, expect.any(String)]);
+  return idOf(createdTemplate);
 }
 
 async function newDataset(more: object = {}): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, ...more })); // prettier-ignore
 }
 
-async function imported(body: object): Promise<Record<string, unknown>> {
-  const made = await ann.post('/v2/dataset_imports', body);
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+async function importRecords(body: object): Promise<Record<string, unknown>> {
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }
 
-async function stored(datasetId: number): Promise<unknown> {
+async function storedRecords(datasetId: number): Promise<unknown> {
   const body = { exclude_fields: ['_id', '_commit'] };
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
 }
@@ -77,8 +77,8 @@ describe('the resource', () => {
         { name: 'gene', title: 'Gene', entity_type: 'gene' },
       ],
     });
-    const changed = await ann.patch(`/v2/dataset_templates/${id}`, { name: 'u', version: '2', fields: { name: 'x' } }); // prettier-ignore
-    expect(changed.json).toMatchObject({ name: 'u', version: '2', fields: [{ name: 'x' }] });
+    const changedAnswer = await ann.patch(`/v2/dataset_templates/${id}`, { name: 'u', version: '2', fields: { name: 'x' } }); // prettier-ignore
+    expect(changedAnswer.json).toMatchObject({ name: 'u', version: '2', fields: [{ name: 'x' }] });
     expect((await ann.delete(`/v2/dataset_templates/${id}`)).status).toBe(200);
     expect((await ann.get(`/v2/dataset_templates/${id}`)).status).toBe(404);
   });
@@ -86,16 +86,16 @@ describe('the resource', () => {
   test('belongs to the account, to its owner, or to everybody', async () => {
     const id = await newTemplate({ name: 'whose' });
     const path = `/v2/dataset_templates/${id}`;
-    const seen = async (who: Client): Promise<readonly unknown[]> => [
+    const seenTemplates = async (who: Client): Promise<readonly unknown[]> => [
       (await who.get(path)).status,
       listOf(await who.get('/v2/dataset_templates?name=whose')).length,
     ];
-    expect([await seen(cat), await seen(eve)]).toEqual([[200, 1], [404, 0]]); // prettier-ignore
+    expect([await seenTemplates(cat), await seenTemplates(eve)]).toEqual([[200, 1], [404, 0]]); // prettier-ignore
     expect((await cat.patch(path, { name: 'mine' })).status).toBe(403);
-    const own = await ann.patch(path, { account_id: null });
-    expect([own.json['account_id'], await seen(ann), await seen(cat)]).toEqual([null, [200, 1], [404, 0]]); // prettier-ignore
+    const ownTemplate = await ann.patch(path, { account_id: null });
+    expect([ownTemplate.json['account_id'], await seenTemplates(ann), await seenTemplates(cat)]).toEqual([null, [200, 1], [404, 0]]); // prettier-ignore
     const open = await ann.patch(path, { is_public: 'True' });
-    expect([open.json['is_public'], await seen(eve)]).toEqual([true, [200, 1]]);
+    expect([open.json['is_public'], await seenTemplates(eve)]).toEqual([true, [200, 1]]);
     expect((await eve.patch(path, { name: 'mine' })).status).toBe(403);
     expect((await ann.patch(path, { account_id: 99_999 })).status).toBe(400);
   });
@@ -133,7 +133,7 @@ describe('the resource', () => {
 
 test('of a dataset is not saved, and makes the same dataset and the same imports', async () => {
   const datasetId = await newDataset({ fields: fields.slice(1), tags: ['t'] });
-  await imported({ dataset_id: datasetId, data_records: records, target_fields: fields.slice(0, 1) }); // prettier-ignore
+  await importRecords({ dataset_id: datasetId, data_records: records, target_fields: fields.slice(0, 1) }); // prettier-ignore
   for (const path of ['dataset', 'datasets']) {
     const { json } = await ann.get(`/v2/${path}/${datasetId}/template`);
     expect(json).toMatchObject({ class_name: 'DatasetTemplate', id: null, url: null, tags: ['t'] });
@@ -141,10 +141,14 @@ test('of a dataset is not saved, and makes the same dataset and the same imports
       expect(json[key]).toEqual({});
     const names = (json['fields'] as { name: string }[]).map(({ name }) => name);
     expect(names.toSorted()).toEqual(['ad', 'gene', 'vaf']);
-    const saved = idOf(await ann.post('/v2/dataset_templates', { ...json, name: 'copy' }));
-    const copy = await newDataset({ template_id: saved });
-    await imported({ dataset_id: copy, data_records: records, target_fields: fields.slice(0, 1) });
-    expect(await stored(copy)).toEqual(await stored(datasetId));
+    const savedTemplate = idOf(await ann.post('/v2/dataset_templates', { ...json, name: 'copy' }));
+    const copy = await newDataset({ template_id: savedTemplate });
+    await importRecords({
+      dataset_id: copy,
+      data_records: records,
+      target_fields: fields.slice(0, 1),
+    });
+    expect(await storedRecords(copy)).toEqual(await storedRecords(datasetId));
   }
   expect((await eve.get(`/v2/datasets/${datasetId}/template`)).status).toBe(404);
 });
@@ -152,15 +156,19 @@ test('of a dataset is not saved, and makes the same dataset and the same imports
 test('applies to an import where the request says nothing', async () => {
   const id = await newTemplate({ annotator_params: { post_annotation_expression: '[record, record]' } }); // prettier-ignore
   const datasetId = await newDataset();
-  const json = await imported({ dataset_id: datasetId, data_records: records, template_id: id });
+  const json = await importRecords({
+    dataset_id: datasetId,
+    data_records: records,
+    template_id: id,
+  });
   expect((json['target_fields'] as object[]).length).toBe(3);
   const row = { gene: 'TP53', ad: [3, 1], vaf: 0.25 };
-  expect(await stored(datasetId)).toEqual([row, row]);
-  const own = await newDataset();
+  expect(await storedRecords(datasetId)).toEqual([row, row]);
+  const ownDataset = await newDataset();
   const target_fields = [{ name: 'vaf', expression: '7', data_type: 'integer' }];
   const annotator_params = { post_annotation_expression: '' };
-  await imported({ dataset_id: own, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
-  expect(await stored(own)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
+  await importRecords({ dataset_id: ownDataset, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
+  expect(await storedRecords(ownDataset)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
 });
 
 test('that a user may not read is an error of the request', async () => {
@@ -173,7 +181,11 @@ test('that a user may not read is an error of the request', async () => {
 });
 
 describe('annotate()', () => {
-  const evaluated = async (expression: string, data: object, who = ann): Promise<unknown> => {
+  const evaluateExpression = async (
+    expression: string,
+    data: object,
+    who = ann,
+  ): Promise<unknown> => {
     const body = { expression, data, data_type: 'auto', is_list: false };
     const { json } = await who.post('/v1/evaluate', body);
     return 'result' in json ? json['result'] : json;
@@ -182,26 +194,26 @@ describe('annotate()', () => {
 
   test('runs the fields of a template on a record', async () => {
     const id = await newTemplate();
-    expect(await evaluated('annotate(r, id)', { r: record, id })).toEqual({ ...record, vaf: 0.25 });
-    expect(await evaluated('annotate(record=r, template=id)', { r: { ...record, ad: [0, 0] }, id })).toEqual({ gene: 'TP53', ad: [0, 0], vaf: null, _errors: { vaf: 'division by zero (line 1, column 14)' } });
-    expect(await evaluated("annotate(r, id, include_errors=False).get('_errors')", { r: { ad: [0, 0] }, id })).toBe(null);
+    expect(await evaluateExpression('annotate(r, id)', { r: record, id })).toEqual({ ...record, vaf: 0.25 });
+    expect(await evaluateExpression('annotate(record=r, template=id)', { r: { ...record, ad: [0, 0] }, id })).toEqual({ gene: 'TP53', ad: [0, 0], vaf: null, _errors: { vaf: 'division by zero (line 1, column 14)' } });
+    expect(await evaluateExpression("annotate(r, id, include_errors=False).get('_errors')", { r: { ad: [0, 0] }, id })).toBe(null);
   }); // prettier-ignore
 
   test('has the rights of the user, and a depth', async () => {
     const id = await newTemplate({ account_id: null });
     const wrong = { detail: `there is no template ${id} (line 1, column 1)` };
-    expect(await evaluated('annotate({}, id)', { id }, cat)).toEqual(wrong);
+    expect(await evaluateExpression('annotate({}, id)', { id }, cat)).toEqual(wrong);
     const loop = await newTemplate({ fields: [{ name: 'x', expression: '1' }] });
     const expression = `str(annotate(record, ${loop}))`;
     await ann.patch(`/v2/dataset_templates/${loop}`, { fields: [{ name: 'x', expression }] });
-    expect(JSON.stringify(await evaluated(`annotate({}, ${loop})`, {}))).toContain('more than 3 templates');
+    expect(JSON.stringify(await evaluateExpression(`annotate({}, ${loop})`, {}))).toContain('more than 3 templates');
   }); // prettier-ignore
 
   test('works in imports', async () => {
     const id = await newTemplate();
     const datasetId = await newDataset();
     const target_fields = [{ name: 'vaf', expression: `annotate(record, ${id}).vaf`, data_type: 'double' }]; // prettier-ignore
-    await imported({ dataset_id: datasetId, data_records: records, target_fields });
-    expect(await stored(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 0.25 }]);
+    await importRecords({ dataset_id: datasetId, data_records: records, target_fields });
+    expect(await storedRecords(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 0.25 }]);
   });
 });

@@ -20,9 +20,13 @@ describe('a token', () => {
   ])(
     'of the kind %s has %i characters, shown once, and works in every form',
     async (kind, length) => {
-      const made = await ann.post('/v2/tokens', { name: 'laptop', kind });
-      const { secret, prefix } = made.json as { secret: string; prefix: string };
-      expect([made.status, secret.length, secret.slice(0, 4)]).toEqual([201, length, prefix]);
+      const createdToken = await ann.post('/v2/tokens', { name: 'laptop', kind });
+      const { secret, prefix } = createdToken.json as { secret: string; prefix: string };
+      expect([createdToken.status, secret.length, secret.slice(0, 4)]).toEqual([
+        201,
+        length,
+        prefix,
+      ]);
       expect((await withSecret(secret).get('/v1/user')).json['id']).toBe(ann.user.id);
       const basic = `Basic ${Buffer.from(`${secret}:`).toString('base64')}`;
       for (const authorization of [`Token ${secret}`, `Bearer ${secret}`, basic]) {
@@ -32,30 +36,38 @@ describe('a token', () => {
           200,
         ]);
       }
-      const later = await ann.get(`/v2/tokens/${idOf(made)}`);
-      expect(later.json).toMatchObject({ name: 'laptop', kind, scope: 'read write', secret: null });
-      expect(later.text).not.toContain(secret);
+      const laterAnswer = await ann.get(`/v2/tokens/${idOf(createdToken)}`);
+      expect(laterAnswer.json).toMatchObject({
+        name: 'laptop',
+        kind,
+        scope: 'read write',
+        secret: null,
+      });
+      expect(laterAnswer.text).not.toContain(secret);
       expect((await ann.get('/v2/tokens')).text).not.toContain(secret);
     },
   );
 
   test('may only read, expires, and is renamed', async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-    const made = await ann.post('/v2/tokens', { scope: 'read', expires_at });
-    const path = `/v2/tokens/${idOf(made)}`;
-    expect(made.json).toMatchObject({ scope: 'read', expires_at });
-    const reader = withSecret(made.json['secret']);
+    const createdToken = await ann.post('/v2/tokens', { scope: 'read', expires_at });
+    const path = `/v2/tokens/${idOf(createdToken)}`;
+    expect(createdToken.json).toMatchObject({ scope: 'read', expires_at });
+    const reader = withSecret(createdToken.json['secret']);
     expect((await reader.get('/v2/tokens')).status).toBe(200);
     // A11: a token that may only read makes no other that may write.
     expect((await reader.post('/v2/tokens', { scope: 'read write' })).status).toBe(403);
     expect((await reader.delete(path)).status).toBe(403);
-    const renamed = await ann.patch(path, { ...made.json, name: 'desktop' });
-    expect([renamed.status, renamed.json['name'], renamed.json['scope']]).toEqual([200, 'desktop', 'read']); // prettier-ignore
-    const widened = await ann.patch(path, { scope: 'read write', expires_at: '2999-01-01' });
-    expect([widened.status, Object.keys(widened.json)]).toEqual([400, ['scope', 'expires_at']]);
+    const renameAnswer = await ann.patch(path, { ...createdToken.json, name: 'desktop' });
+    expect([renameAnswer.status, renameAnswer.json['name'], renameAnswer.json['scope']]).toEqual([200, 'desktop', 'read']); // prettier-ignore
+    const widenAnswer = await ann.patch(path, { scope: 'read write', expires_at: '2999-01-01' });
+    expect([widenAnswer.status, Object.keys(widenAnswer.json)]).toEqual([
+      400,
+      ['scope', 'expires_at'],
+    ]);
     expect((await ann.get(path)).json).toMatchObject({ scope: 'read', expires_at });
     expect(listOf(await ann.get('/v2/tokens?name=desktop')).map(({ id }) => id)).toEqual([
-      idOf(made),
+      idOf(createdToken),
     ]);
   });
 
@@ -72,12 +84,12 @@ describe('a token', () => {
   });
 
   test('is refused from the request after its revocation on (A9)', async () => {
-    const made = await ann.post('/v2/tokens', { name: 'lost' });
-    const path = `/v2/tokens/${idOf(made)}`;
-    const lost = withSecret(made.json['secret']);
+    const createdToken = await ann.post('/v2/tokens', { name: 'lost' });
+    const path = `/v2/tokens/${idOf(createdToken)}`;
+    const lost = withSecret(createdToken.json['secret']);
     expect((await lost.get('/v1/user')).status).toBe(200);
     expect((await ann.delete(path)).json).toMatchObject({
-      id: idOf(made),
+      id: idOf(createdToken),
       name: 'lost',
       secret: null,
     });
@@ -88,15 +100,15 @@ describe('a token', () => {
   });
 
   test('says when it was used last, which no request waits for', async () => {
-    const made = await ann.post('/v2/tokens', { name: 'used' });
-    const path = `/v2/tokens/${idOf(made)}`;
+    const createdToken = await ann.post('/v2/tokens', { name: 'used' });
+    const path = `/v2/tokens/${idOf(createdToken)}`;
     expect((await ann.get(path)).json['last_used_at']).toBeNull();
     const before = Date.now();
-    await withSecret(made.json['secret']).get('/v1/user');
+    await withSecret(createdToken.json['secret']).get('/v1/user');
     await until(async () => (await ann.get(path)).json['last_used_at'] !== null);
-    const used = Date.parse(String((await ann.get(path)).json['last_used_at']));
-    expect(used).toBeGreaterThanOrEqual(before);
-    expect(used).toBeLessThanOrEqual(Date.now());
+    const usedAt = Date.parse(String((await ann.get(path)).json['last_used_at']));
+    expect(usedAt).toBeGreaterThanOrEqual(before);
+    expect(usedAt).toBeLessThanOrEqual(Date.now());
   });
 
   test('of another user does not exist (A2)', async () => {
@@ -109,13 +121,13 @@ describe('a token', () => {
 });
 
 test('the last use is written once for many requests at once', async () => {
-  const made = await ann.post('/v2/tokens', { name: 'busy' });
-  const busy = withSecret(made.json['secret']);
-  const used = async (): Promise<number | null | undefined> =>
-    (await server.catalog.tokens.get(idOf(made)))?.lastUsedAt;
-  await busy.get('/v1/user');
-  await until(async () => (await used()) !== null);
-  const first = await used();
-  await Promise.all(Array.from({ length: 50 }, () => busy.get('/v1/user')));
-  expect(await used()).toBe(first);
+  const createdToken = await ann.post('/v2/tokens', { name: 'busy' });
+  const busyClient = withSecret(createdToken.json['secret']);
+  const lastUse = async (): Promise<number | null | undefined> =>
+    (await server.catalog.tokens.get(idOf(createdToken)))?.lastUsedAt;
+  await busyClient.get('/v1/user');
+  await until(async () => (await lastUse()) !== null);
+  const first = await lastUse();
+  await Promise.all(Array.from({ length: 50 }, () => busyClient.get('/v1/user')));
+  expect(await lastUse()).toBe(first);
 });

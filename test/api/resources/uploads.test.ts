@@ -8,7 +8,7 @@ import { idOf, send, startServer, type Answer, type Client, type TestServer } fr
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** So long that no test waits for it. */
+/** A time-out so long that no test waits for it. */
 const idleMs = 3_600_000;
 beforeAll(async () => {
   server = await startServer({ limits: { idleMs } });
@@ -26,7 +26,11 @@ async function newFile(more: object = {}): Promise<{ id: number; url: string; an
   return { id: idOf(answer), url: String(answer.json['upload_url']), answer };
 }
 
-function put(url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
+function putContent(
+  url: string,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   return send('', 'PUT', url, body, headers);
 }
 
@@ -39,7 +43,7 @@ describe('uploads (D8)', () => {
     'take the bytes raw as %j, without credentials, and answer 200 with the md5',
     async (type) => {
       const { id, url } = await newFile({ size: content.length, md5: md5.toString('hex') });
-      const answer = await put(url, content, {
+      const answer = await putContent(url, content, {
         'content-md5': md5.toString('base64'),
         'content-type': type,
       });
@@ -55,7 +59,7 @@ describe('uploads (D8)', () => {
 
   test('an empty file is a file', async () => {
     const { id, url } = await newFile({ size: 0 });
-    expect((await put(url, '')).status).toBe(200);
+    expect((await putContent(url, '')).status).toBe(200);
     expect(await objectOf(id)).toMatchObject({ availability: 'available', size: 0 });
   });
 
@@ -72,7 +76,7 @@ describe('uploads (D8)', () => {
     ['a malformed Content-MD5', {}, content, { 'content-md5': 'nonsense' }],
   ])('refuse a body that is %s', async (_name, more, body, headers) => {
     const { id, url } = await newFile(more);
-    const answer = await put(url, body, headers);
+    const answer = await putContent(url, body, headers);
     expect(answer.status).toBe(400);
     expect(Object.keys(answer.json)).toEqual(['detail']);
     expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
@@ -112,7 +116,7 @@ describe('uploads (D8)', () => {
   test('at once to one address leave one whole file', async () => {
     const { id, url } = await newFile();
     const bodies = Array.from({ length: 6 }, (_, i) => String(i).repeat(1000 + i));
-    const answers = await Promise.all(bodies.map((body) => put(url, body)));
+    const answers = await Promise.all(bodies.map((body) => putContent(url, body)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
     const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
     expect(bodies).toContain((await send('', 'GET', String(download))).text);
@@ -122,9 +126,9 @@ describe('uploads (D8)', () => {
 
   test('to the address of a deleted file are refused', async () => {
     const { id, url } = await newFile();
-    await put(url, content);
+    await putContent(url, content);
     await ann.delete(`/v2/objects/${id}`);
-    expect((await put(url, content)).status).toBe(404);
+    expect((await putContent(url, content)).status).toBe(404);
     expect(
       (await readdir(server.data.objects)).filter((name) => name.startsWith(`${id}-`)),
     ).toEqual([]);
@@ -132,19 +136,21 @@ describe('uploads (D8)', () => {
 
   test('need their own address: it neither reads nor serves another object', async () => {
     const { id, url } = await newFile();
-    const other = await newFile();
-    await put(url, content);
+    const otherFile = await newFile();
+    await putContent(url, content);
     expect((await send('', 'GET', url)).status).toBe(405);
-    expect((await put(url.replace(String(id), String(other.id)), content)).status).toBe(403);
+    expect((await putContent(url.replace(String(id), String(otherFile.id)), content)).status).toBe(
+      403,
+    );
     const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    expect((await put(String(download), content)).status).toBe(405);
+    expect((await putContent(String(download), content)).status).toBe(405);
   });
 });
 
 describe('signed addresses (D7)', () => {
   test('with any one character changed are refused', async () => {
     const { id, url } = await newFile();
-    await put(url, content);
+    await putContent(url, content);
     const download = String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
     for (const [method, address] of [
       ['PUT', url],
@@ -153,9 +159,15 @@ describe('signed addresses (D7)', () => {
       const start = server.url.length + 1;
       for (let at = start; at < address.length; at++) {
         const char = address[at] ?? '';
-        const changed = address.slice(0, at) + (char === 'x' ? 'y' : 'x') + address.slice(at + 1);
-        const { status } = await send('', method, changed, method === 'PUT' ? 'evil' : undefined);
-        expect([changed, [401, 403, 404, 405].includes(status)]).toEqual([changed, true]);
+        const changedUrl =
+          address.slice(0, at) + (char === 'x' ? 'y' : 'x') + address.slice(at + 1);
+        const { status } = await send(
+          '',
+          method,
+          changedUrl,
+          method === 'PUT' ? 'evil' : undefined,
+        );
+        expect([changedUrl, [401, 403, 404, 405].includes(status)]).toEqual([changedUrl, true]);
       }
     }
     expect((await send('', 'GET', download)).text).toBe(content);
@@ -163,7 +175,7 @@ describe('signed addresses (D7)', () => {
 
   test('never show their signature in the log', async () => {
     const { url } = await newFile();
-    await put(url, content);
+    await putContent(url, content);
     expect(server.logs.join('\n')).not.toContain(new URL(url).searchParams.get('signature'));
   });
 });
@@ -172,7 +184,7 @@ describe('downloads', () => {
   let address: string;
   beforeAll(async () => {
     const { id, url } = await newFile({ filename: 'page.html', mimetype: 'text/html' });
-    await put(url, content);
+    await putContent(url, content);
     address = String((await ann.get(`/v2/objects/${id}/download?redirect=`)).json['download_url']);
   });
 
@@ -184,10 +196,12 @@ describe('downloads', () => {
 
   test('redirect only if requested', async () => {
     const { id, url } = await newFile();
-    await put(url, content);
-    const asked = await ann.get(`/v2/objects/${id}/download?redirect=TRUE`);
-    expect(asked.status).toBe(302);
-    expect((await send('', 'GET', asked.headers.get('location') ?? '')).text).toBe(content);
+    await putContent(url, content);
+    const redirectAnswer = await ann.get(`/v2/objects/${id}/download?redirect=TRUE`);
+    expect(redirectAnswer.status).toBe(302);
+    expect((await send('', 'GET', redirectAnswer.headers.get('location') ?? '')).text).toBe(
+      content,
+    );
     for (const query of ['', '?redirect=', '?redirect=False', '?redirect=0']) {
       const answer = await ann.get(`/v2/objects/${id}/download${query}`);
       expect([answer.status, answer.json['object_id']]).toEqual([200, null]);
@@ -235,7 +249,7 @@ describe('downloads', () => {
 
   test('are given up when the client stops reading, and their files are closed (D6)', async () => {
     const { id, url } = await newFile({ filename: 'big' });
-    await put(url, 'x'.repeat(40 << 20)); // more than the buffers of a connection hold
+    await putContent(url, 'x'.repeat(40 << 20)); // more than the buffers of a connection hold
     const { json } = await ann.get(`/v2/objects/${id}/download`);
     const { pathname, search } = new URL(String(json['download_url']));
     const http = server.app.nest.getHttpServer() as Server;

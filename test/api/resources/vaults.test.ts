@@ -75,8 +75,8 @@ describe('users', () => {
       user: { email: 'leaver@acme.org', is_active: false },
     });
     const [owner] = listOf(await admin.get('/v1/users?email=owner@acme.org'));
-    const refused = await admin.delete(`/v1/users/${String(owner?.['id'])}`);
-    expect([refused.status, refused.json['detail']]).toEqual([
+    const refusedAnswer = await admin.delete(`/v1/users/${String(owner?.['id'])}`);
+    expect([refusedAnswer.status, refusedAnswer.json['detail']]).toEqual([
       409,
       expect.stringContaining('owner@acme.org is the owner of the account'),
     ]);
@@ -85,18 +85,18 @@ describe('users', () => {
 
 describe('vaults', () => {
   test('a created vault has every key, and listing and getting it give the same', async () => {
-    const made = await ann.post('/v2/vaults', {
+    const createdVault = await ann.post('/v2/vaults', {
       name: 'Shape',
       description: 'd',
       metadata: { a: [1] },
       tags: 'one',
       default_storage_class: 'Standard-IA',
     });
-    expect(made.status).toBe(201);
-    expect(made.headers.get('content-type')).toBe('application/json');
-    expect(keysOf(made.json)).toEqual(vaultKeys);
-    expect(keysOf(made.json['user'])).toEqual(shortUserKeys);
-    expect(made.json).toMatchObject({
+    expect(createdVault.status).toBe(201);
+    expect(createdVault.headers.get('content-type')).toBe('application/json');
+    expect(keysOf(createdVault.json)).toEqual(vaultKeys);
+    expect(keysOf(createdVault.json['user'])).toEqual(shortUserKeys);
+    expect(createdVault.json).toMatchObject({
       class_name: 'Vault',
       full_path: 'acme:Shape',
       account_domain: 'acme',
@@ -106,12 +106,12 @@ describe('vaults', () => {
       permissions: { read: true, write: true, admin: true },
       is_deleted: false,
       versioning: 'disabled',
-      url: `${server.url}/v2/vaults/${idOf(made)}`,
+      url: `${server.url}/v2/vaults/${idOf(createdVault)}`,
     });
-    const got = await ann.get(`/v2/vaults/${idOf(made)}`);
+    const vaultAnswer = await ann.get(`/v2/vaults/${idOf(createdVault)}`);
     const [listed] = listOf(await ann.get('/v2/vaults?name=shape'));
-    expect(got.json).toEqual(made.json);
-    expect(listed).toEqual(made.json);
+    expect(vaultAnswer.json).toEqual(createdVault.json);
+    expect(listed).toEqual(createdVault.json);
   });
 
   test('the personal vault is there, under both names of its type, and cannot be deleted', async () => {
@@ -144,8 +144,12 @@ describe('vaults', () => {
       tags: ['a', 'b'],
       default_storage_class: 'Essential',
     });
-    const put = await ann.put(`/v2/vaults/${id}`, { tags: [], metadata: [], description: 'new' });
-    expect(put.json).toMatchObject({
+    const putAnswer = await ann.put(`/v2/vaults/${id}`, {
+      tags: [],
+      metadata: [],
+      description: 'new',
+    });
+    expect(putAnswer.json).toMatchObject({
       metadata: {},
       tags: [],
       description: 'new',
@@ -159,18 +163,20 @@ describe('vaults', () => {
 
   test('metadata keep their integers to the last digit; what JSON has no word for becomes null', async () => {
     const body = '{"name":"Exact","metadata":{"n":9007199254740993,"x":NaN,"__proto__":{"y":1}}}';
-    const made = await ann.call('POST', '/v2/vaults', body);
-    expect(made.text).toContain('"metadata":{"n":9007199254740993,"x":null,"__proto__":{"y":1}}');
-    const got = await ann.get(`/v2/vaults/${idOf(made)}`);
-    expect(got.text).toBe(made.text);
+    const createdVault = await ann.call('POST', '/v2/vaults', body);
+    expect(createdVault.text).toContain(
+      '"metadata":{"n":9007199254740993,"x":null,"__proto__":{"y":1}}',
+    );
+    const vaultAnswer = await ann.get(`/v2/vaults/${idOf(createdVault)}`);
+    expect(vaultAnswer.text).toBe(createdVault.text);
   });
 
   test('delete answers the vault as it was, then it is gone', async () => {
     const id = idOf(await ann.post('/v2/vaults', { name: 'Gone' }));
-    const deleted = await ann.delete(`/v2/vaults/${id}`);
-    expect(deleted.status).toBe(200);
-    expect(deleted.json).toMatchObject({ id, is_deleted: true });
-    expect(deleted.json['permissions']).toEqual({ read: false, write: false, admin: false });
+    const deletionAnswer = await ann.delete(`/v2/vaults/${id}`);
+    expect(deletionAnswer.status).toBe(200);
+    expect(deletionAnswer.json).toMatchObject({ id, is_deleted: true });
+    expect(deletionAnswer.json['permissions']).toEqual({ read: false, write: false, admin: false });
     expect((await ann.get(`/v2/vaults/${id}`)).status).toBe(404);
   });
 
@@ -221,9 +227,9 @@ describe('lists of vaults', () => {
     const second = await cid.get('/v2/vaults?limit=2&page=2&account_domain=third');
     expect(second.json['links']).toEqual({ next: `${base}&page=3`, prev: `${base}&page=1` });
     expect(second.json['url']).not.toBe(first.json['url']);
-    const third = await cid.get(`${base}&page=3`);
-    expect(third.json['links']).toEqual({ next: null, prev: `${base}&page=2` });
-    const names = [first, second, third].flatMap((page) =>
+    const thirdPage = await cid.get(`${base}&page=3`);
+    expect(thirdPage.json['links']).toEqual({ next: null, prev: `${base}&page=2` });
+    const names = [first, second, thirdPage].flatMap((page) =>
       listOf(page).map((vault) => vault['name']),
     );
     expect(names).toEqual(['Alpha', 'beta', 'delta', 'gamma', `user-${cid.user.id}`]);

@@ -24,12 +24,12 @@ async function verify(id: number): Promise<Verified> {
 }
 
 /** Imports `count` records; returns the commit's id. */
-async function add(id: number, from: number, count: number): Promise<number> {
+async function addRecords(id: number, from: number, count: number): Promise<number> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, word: `w${from + i}`, list: ['a', `b${i}`] })); // prettier-ignore
-  return imported({ dataset_id: id, records });
+  return importRecords({ dataset_id: id, records });
 }
 
-async function imported(body: object): Promise<number> {
+async function importRecords(body: object): Promise<number> {
   const { json } = await ann.post('/v2/dataset_imports', body);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return (json['dataset_commits'] as { id: number }[])[0]!.id;
@@ -39,7 +39,7 @@ async function remove(id: number, filter: unknown): Promise<number> {
   const found = await ann.post(`/v2/datasets/${id}/data`, { filters: [filter], fields: ['_id'], limit: 1_000 }); // prettier-ignore
   const records = found.json['results'] as { _id: string }[];
   expect(records.length).toBeGreaterThan(0);
-  return imported({ dataset_id: id, commit_mode: 'delete', records });
+  return importRecords({ dataset_id: id, commit_mode: 'delete', records });
 }
 
 const rollBack = async (commit: number): Promise<void> => {
@@ -50,7 +50,7 @@ const rollBack = async (commit: number): Promise<void> => {
 /** A dataset of three segments, the second of which has deleted rows. */
 async function damageable(): Promise<{ id: number; paths: readonly string[] }> {
   const id = await newDataset();
-  for (let i = 0; i < 3; i++) await add(id, 100 * i, 40);
+  for (let i = 0; i < 3; i++) await addRecords(id, 100 * i, 40);
   await remove(id, ['n', 105]);
   const { segments } = await server.store.snapshot(id);
   expect(segments.map(({ deletion }) => deletion?.rows)).toEqual([undefined, 1, undefined]);
@@ -79,37 +79,37 @@ describe('POST /v2/datasets/:id/verify', () => {
 
   test('a dataset is whole after imports, deletes, merges and rollbacks', async () => {
     const id = await newDataset();
-    const whole = async (records: number): Promise<void> => {
+    const expectWhole = async (records: number): Promise<void> => {
       const { rows, bytes, version, segments } = await server.store.snapshot(id);
       expect(rows).toBe(records);
       const { task_id: _, ...found } = await verify(id);
       expect(found).toEqual({ is_whole: true, version, files: segments.length, records, bytes, differences: [] }); // prettier-ignore
     };
-    const first = await add(id, 0, 50);
-    await whole(50);
-    const deleted = await remove(id, ['n__lt', 20]);
-    await whole(30);
-    await rollBack(deleted);
-    await whole(50);
+    const first = await addRecords(id, 0, 50);
+    await expectWhole(50);
+    const deletionCommit = await remove(id, ['n__lt', 20]);
+    await expectWhole(30);
+    await rollBack(deletionCommit);
+    await expectWhole(50);
     await remove(id, ['n', 49]);
-    for (let i = 1; i < 25; i++) await add(id, 100 * i, 5);
+    for (let i = 1; i < 25; i++) await addRecords(id, 100 * i, 5);
     await server.scheduler.compacted();
     expect((await server.store.snapshot(id)).segments.length).toBeLessThan(20);
-    await whole(49 + 24 * 5);
-    const last = await add(id, 9_000, 3);
+    await expectWhole(49 + 24 * 5);
+    const last = await addRecords(id, 9_000, 3);
     await rollBack(last);
-    await whole(49 + 24 * 5);
+    await expectWhole(49 + 24 * 5);
     // The entry of a commit may be deleted; the one before it is compared with its own version.
     const { json } = await ann.get(`/v2/datasets/${id}/commits`);
     const [newest] = json['data'] as { id: number }[];
     expect((await ann.delete(`/v2/dataset_commits/${newest!.id}`)).status).toBe(200);
-    await whole(49 + 24 * 5);
+    await expectWhole(49 + 24 * 5);
     expect((await ann.get(`/v2/dataset_commits/${first}`)).status).toBe(200);
   });
 
   test('its task is one of the background, which administrators see', async () => {
     const id = await newDataset();
-    await add(id, 0, 1);
+    await addRecords(id, 0, 1);
     const { task_id } = await verify(id);
     expect((await server.scheduler.wait(task_id)).status).toBe('completed');
     const path = `/v2/tasks/${task_id}`;
@@ -125,34 +125,34 @@ describe('POST /v2/datasets/:id/verify', () => {
     await truncate(file, (await readFile(file)).length - 1);
     const { task_id: background, ...found } = await verify(id);
     expect(found.is_whole).toBe(false);
-    const asked = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const verifyAnswer = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
     const type = 'datasets.DatasetVerification';
-    expect([asked.status, asked.json]).toEqual([200, expect.objectContaining({ class_name: 'ECSTask', task_type: type })]); // prettier-ignore
-    const task = await waitFor(ann, `/v2/tasks/${idOf(asked)}`);
+    expect([verifyAnswer.status, verifyAnswer.json]).toEqual([200, expect.objectContaining({ class_name: 'ECSTask', task_type: type })]); // prettier-ignore
+    const task = await waitFor(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
     expect(task.json).toMatchObject({ status: 'completed', task_object: { error_message: null, result: found } }); // prettier-ignore
     // A later verification removes earlier ones that nobody can ask for, and no other.
     await verify(id);
-    expect((await ann.get(`/v2/tasks/${idOf(asked)}`)).json).toEqual(task.json);
+    expect((await ann.get(`/v2/tasks/${idOf(verifyAnswer)}`)).json).toEqual(task.json);
     expect(await server.catalog.tasks.get(background)).toBeUndefined();
-    const listed = listOf(await ann.get(`/v2/tasks?source_object_id=${id}&task_type=${type}`));
-    expect(listed.map((one) => one['id'])).toEqual([idOf(asked)]);
+    const listedTasks = listOf(await ann.get(`/v2/tasks?source_object_id=${id}&task_type=${type}`));
+    expect(listedTasks.map((one) => one['id'])).toEqual([idOf(verifyAnswer)]);
     expect((await ann.post(`/v2/datasets/${id}/verify`, { wait: 'perhaps' })).json).toEqual({ wait: ['Must be a valid boolean.'] }); // prettier-ignore
   });
 
   test('the task of a verification is for those who may read the dataset; whoever started it may cancel it', async () => {
     const id = await newDataset();
-    await add(id, 0, 1);
+    await addRecords(id, 0, 1);
     const reader = await server.user('reader');
     expect((await reader.post(`/v2/datasets/${id}/verify`, { wait: false })).status).toBe(404);
     await grant(server, vaultId, reader, 'read');
-    const asked = await reader.post(`/v2/datasets/${id}/verify`, { wait: false });
-    const path = `/v2/tasks/${idOf(asked)}`;
+    const verifyAnswer = await reader.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const path = `/v2/tasks/${idOf(verifyAnswer)}`;
     const [other, outsider] = [await server.user('other'), await server.user('outsider')];
     await grant(server, vaultId, other, 'read');
     const cancel = { status: 'canceled' };
     expect([(await other.get(path)).status, (await other.patch(path, cancel)).status]).toEqual([200, 403]); // prettier-ignore
     expect((await outsider.get(path)).status).toBe(404);
-    // It may have ended meanwhile, which is 400.
+    // The task may have ended meanwhile, which is a 400.
     expect([200, 400]).toContain((await reader.patch(path, cancel)).status);
   });
 
@@ -177,11 +177,11 @@ describe('exactly the damaged file is named (R7)', () => {
     const { id, paths } = await damageable();
     for (const [i, path] of paths.entries()) {
       const file = server.data.datasetFile(id, path);
-      const others = paths.filter((other) => other !== path);
+      const otherPaths = paths.filter((other) => other !== path);
       const copy = await readFile(file);
       await damage(
         file,
-        others.map((other) => server.data.datasetFile(id, other)),
+        otherPaths.map((other) => server.data.datasetFile(id, other)),
       );
       const found = await verify(id);
       const differences = [{ path, problem: expect.stringMatching(problem) }];
@@ -213,9 +213,9 @@ describe('exactly the damaged file is named (R7)', () => {
     const { id, paths } = await damageable();
     const { segments, version } = await server.store.snapshot(id);
     const { encoded, bytes } = segments[1]!.deletion!;
-    const beyond = deletionVector(Int32Array.of(40));
-    expect(beyond.bytes).toBe(bytes);
-    await forge(id, version, (text) => text.replace(encoded, () => beyond.encoded));
+    const vectorBeyond = deletionVector(Int32Array.of(40));
+    expect(vectorBeyond.bytes).toBe(bytes);
+    await forge(id, version, (text) => text.replace(encoded, () => vectorBeyond.encoded));
     const problem = 'has 40 rows, and its deletion vector deletes row 40';
     expect((await verify(id)).differences).toEqual([{ path: paths[1], problem }]);
   });
@@ -253,8 +253,8 @@ describe('the log and the catalogue', () => {
     const found = await Promise.all([1, 2, 3, 4].map(() => verify(id)));
     for (const { differences } of found)
       expect(differences).toEqual([{ path: '_delta_log', problem: expect.stringMatching(/00002\.json is missing/) }]); // prettier-ignore
-    const asked = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
-    const task = await waitFor(ann, `/v2/tasks/${idOf(asked)}`);
+    const verifyAnswer = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const task = await waitFor(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
     expect(task.json['task_object']).toMatchObject({
       result: { differences: found[0]!.differences },
     });
@@ -275,9 +275,9 @@ describe('the log and the catalogue', () => {
 
 test('imports and verifications at the same time do not disturb each other', async () => {
   const id = await newDataset();
-  await add(id, 0, 3);
+  await addRecords(id, 0, 3);
   const adding = (async () => {
-    for (let i = 1; i < 12; i++) await add(id, 10 * i, 3);
+    for (let i = 1; i < 12; i++) await addRecords(id, 10 * i, 3);
   })();
   const found: Verified[] = [];
   for (let i = 0; i < 6; i++) found.push(await verify(id));

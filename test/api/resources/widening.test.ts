@@ -12,16 +12,17 @@ async function newDataset(fields: readonly object[] = []): Promise<void> {
 }
 
 /** Imports records, or a file's when given an id; returns its error and the codes of its warnings. */
-async function imported(source: readonly object[] | number, more: object = {}) {
-  const of = typeof source === 'number' ? { object_id: source } : { data_records: source };
-  const made = await ann.post('/v2/dataset_imports', {
+async function importRecords(source: readonly object[] | number, more: object = {}) {
+  const sourceParams =
+    typeof source === 'number' ? { object_id: source } : { data_records: source };
+  const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    ...of,
+    ...sourceParams,
     entity_params: { disable: true },
     ...more,
   });
-  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const { validation } = json['metadata'] as { validation: { warnings: { code: number }[] } };
   return [json['error_message'], validation.warnings.map(({ code }) => code)] as const;
 }
@@ -38,9 +39,9 @@ async function typeOf(name: string): Promise<unknown> {
 
 test('a later import widens long to double, for queries, facets, exports and further imports', async () => {
   await newDataset();
-  expect(await imported([{ af: 0, l: [1], o: { n: 3 } }])).toEqual([null, []]);
+  expect(await importRecords([{ af: 0, l: [1], o: { n: 3 } }])).toEqual([null, []]);
   expect(await typeOf('af')).toBe('long');
-  const [error, codes] = await imported([{ af: 0.5, l: [2.5, 1], o: { n: 1e300 } }]);
+  const [error, codes] = await importRecords([{ af: 0.5, l: [2.5, 1], o: { n: 1e300 } }]);
   expect([error, new Set(codes)]).toEqual([null, new Set([301])]);
   for (const name of ['af', 'l', 'o.n'])
     expect([name, await typeOf(name)]).toEqual([name, 'double']);
@@ -52,14 +53,14 @@ test('a later import widens long to double, for queries, facets, exports and fur
   const body = { limit: 0, facets };
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   expect(answer.json['facets']).toMatchObject({ af: { count: 2, sum: 0.5, min: 0, max: 0.5 } });
-  expect(await imported([{ af: 7 }])).toEqual([null, []]);
+  expect(await importRecords([{ af: 7 }])).toEqual([null, []]);
   expect(await values('af')).toEqual([0, 0.5, 7]);
 
   for (const format of ['csv', 'json']) {
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format, params: { fields: ['af'] } }); // prettier-ignore
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format, params: { fields: ['af'] } }); // prettier-ignore
+    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(done.json['error_message']).toBeNull();
-    const file = await fetch(`${server.url}/v2/dataset_exports/${idOf(made)}/download`, {
+    const file = await fetch(`${server.url}/v2/dataset_exports/${idOf(createdExport)}/download`, {
       headers: { authorization: `Bearer ${ann.token}` },
     });
     const bytes = Buffer.from(await file.arrayBuffer());
@@ -71,27 +72,27 @@ test('a later import widens long to double, for queries, facets, exports and fur
 });
 
 test('a text that no string holds makes an undeclared field a text, at once or later', async () => {
-  const long = 'beta '.repeat(10_000);
+  const longText = 'beta '.repeat(10_000);
   await newDataset();
-  expect(await imported([{ t: 'Alpha', u: [long], v: 1 }, { u: 'x' }])).toEqual([null, [306]]);
+  expect(await importRecords([{ t: 'Alpha', u: [longText], v: 1 }, { u: 'x' }])).toEqual([null, [306]]);
   expect([await typeOf('t'), await typeOf('u')]).toEqual(['string', 'text']);
-  expect(await imported([{ t: long, u: 'y' }])).toEqual([null, [302, 306]]);
+  expect(await importRecords([{ t: longText, u: 'y' }])).toEqual([null, [302, 306]]);
   expect(await typeOf('t')).toBe('text');
-  expect(await values('t')).toEqual(['Alpha', null, long]);
+  expect(await values('t')).toEqual(['Alpha', null, longText]);
   expect(await values('t', [['t', 'alpha']])).toEqual(['Alpha']);
-  expect(await values('t', [['t', 'beta']])).toEqual([long]);
-  expect(await imported([{ t: 'gamma' }])).toEqual([null, []]);
+  expect(await values('t', [['t', 'beta']])).toEqual([longText]);
+  expect(await importRecords([{ t: 'gamma' }])).toEqual([null, []]);
 
   for (const [name, text, field] of [
-    ['a.csv', `t,n\n${long},1\n`, 't'],
-    ['a.vcf', `##fileformat=VCFv4.2\n##reference=GRCh38\n##INFO=<ID=T,Number=1,Type=String,Description="T">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\tA\tC\t.\t.\tT=${long.trim().replaceAll(' ', '_')}\n`, 'info.T'],
+    ['a.csv', `t,n\n${longText},1\n`, 't'],
+    ['a.vcf', `##fileformat=VCFv4.2\n##reference=GRCh38\n##INFO=<ID=T,Number=1,Type=String,Description="T">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\tA\tC\t.\t.\tT=${longText.trim().replaceAll(' ', '_')}\n`, 'info.T'],
     ['b.vcf', `##fileformat=VCFv4.2\n##reference=GRCh38\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\t${'ACGT'.repeat(10_000)}\tA\t.\t.\t.\n`, 'reference_allele'],
-    ['a.gff3', `##gff-version 3\n1\tx\tgene\t5\t9\t.\t+\t.\tID=a;T=${long.trim().replaceAll(' ', '_')}\n`, 'attributes.T'],
-    ['a.bed', `1\t5\t9\t${long.trim().replaceAll(' ', '_')}\n`, 'name'],
-    ['a.xml', `<r><i><t>${long}</t></i></r>`, 't'],
+    ['a.gff3', `##gff-version 3\n1\tx\tgene\t5\t9\t.\t+\t.\tID=a;T=${longText.trim().replaceAll(' ', '_')}\n`, 'attributes.T'],
+    ['a.bed', `1\t5\t9\t${longText.trim().replaceAll(' ', '_')}\n`, 'name'],
+    ['a.xml', `<r><i><t>${longText}</t></i></r>`, 't'],
   ] as const) {
     await newDataset();
-    const [error, codes] = await imported(await newFile(name, text));
+    const [error, codes] = await importRecords(await newFile(name, text));
     expect([name, error, new Set(codes)]).toEqual([name, null, new Set([306])]);
     expect([name, await typeOf(field)]).toEqual([name, 'text']);
   }
@@ -102,14 +103,14 @@ test('declared types stay, and so does every type under strict validation', asyn
     { name: 'n', data_type: 'long' },
     { name: 't', data_type: 'string' },
   ]);
-  await imported([{ n: 1, t: 'x', m: 1 }]);
+  await importRecords([{ n: 1, t: 'x', m: 1 }]);
   for (const record of [{ n: 0.5 }, { t: 'x'.repeat(40_000) }]) {
-    const [error] = await imported([record]);
+    const [error] = await importRecords([record]);
     expect(error).toMatch('n' in record ? /line 1: field n: 0.5 is not a valid long/ : /field t: .* use data type "text"/);
   }
-  const [error] = await imported([{ m: 0.5 }], { validation_params: { strict_validation: true } });
+  const [error] = await importRecords([{ m: 0.5 }], { validation_params: { strict_validation: true } });
   expect(error).toContain('0.5 is not a valid long');
   expect([await typeOf('n'), await typeOf('t'), await typeOf('m')]).toEqual(['long', 'string', 'long']);
-  expect((await imported([{ k: 1 }], { target_fields: [{ name: 'k', data_type: 'long' }] }))[0]).toBeNull();
-  expect((await imported([{ k: 0.5 }]))[0]).toContain('0.5 is not a valid long');
+  expect((await importRecords([{ k: 1 }], { target_fields: [{ name: 'k', data_type: 'long' }] }))[0]).toBeNull();
+  expect((await importRecords([{ k: 0.5 }]))[0]).toContain('0.5 is not a valid long');
 }); // prettier-ignore

@@ -43,13 +43,13 @@ async function total(query: string): Promise<unknown> {
   return status === 200 ? json['total'] : json;
 }
 
-const between = '[^a-z0-9]+';
+const wordSeparator = '[^a-z0-9]+';
 
 test.each([
   ['breast cancer', 'breast|cancer'],
-  ['"ovarian cancer"', `ovarian${between}cancer`],
+  ['"ovarian cancer"', `ovarian${wordSeparator}cancer`],
   ['BRCA2', 'brca2'],
-  ['likely_pathogenic', `likely${between}pathogenic`],
+  ['likely_pathogenic', `likely${wordSeparator}pathogenic`],
   ['missense*', 'missense[a-z0-9]*'],
   ['nucleot?de', 'nucleot[a-z0-9]de'],
 ])('%s finds the lines that grep finds', async (query, pattern) => {
@@ -57,9 +57,9 @@ test.each([
 });
 
 test('both words, and neither, are found as by grep', async () => {
-  const both = lines.filter((line) => /breast/i.test(line) && /cancer/i.test(line)).length;
-  expect(await total('breast AND cancer')).toBe(both);
-  expect(await total('+breast -cancer')).toBe(grep('breast') - both);
+  const bothCount = lines.filter((line) => /breast/i.test(line) && /cancer/i.test(line)).length;
+  expect(await total('breast AND cancer')).toBe(bothCount);
+  expect(await total('+breast -cancer')).toBe(grep('breast') - bothCount);
 });
 
 test(`words of the file are found wherever they stand (STRANDLAKE_SEED=${seed})`, async () => {
@@ -82,7 +82,7 @@ test('records with both words come before records with one, on every page', asyn
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { query: 'breast cancer', offset, limit: 100 }); // prettier-ignore
     return (json['results'] as unknown[]).map(isBoth);
   };
-  const both = (await total('breast AND cancer')) as number;
+  const bothTotal = (await total('breast AND cancer')) as number;
   expect(new Set(await ask(0))).toEqual(new Set([true]));
-  expect(await ask(both - 50)).toEqual(Array.from({ length: 100 }, (_, i) => i < 50));
+  expect(await ask(bothTotal - 50)).toEqual(Array.from({ length: 100 }, (_, i) => i < 50));
 });

@@ -13,18 +13,18 @@ const items = Array.from({ length: count }, (_, i) => {
 });
 const text = `<?xml version="1.0"?>\n<set><group>\n${items.join('')}</group></set>\n`;
 
-async function imported(filename: string, content: string | Buffer, readerParams: object) {
+async function importFile(filename: string, content: string | Buffer, readerParams: object) {
   const datasetId = idOf(
     await ann.post('/v2/datasets', { vault_id: vaultId, name: `${filename} records` }),
   );
   const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
   await send('', 'PUT', String(file.json['upload_url']), content);
-  const made = await ann.post('/v2/dataset_imports', {
+  const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: idOf(file),
     reader_params: readerParams,
   });
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const query = async (body: object) =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json as Record<string, unknown>;
   return { json, query };
@@ -34,7 +34,7 @@ test.each([
   ['a.xml', text],
   ['b.xml.gz', gzipSync(text, { level: 1 })],
 ])('%s is read in pieces, each from the depth at which it begins', async (name, content) => {
-  const { json, query } = await imported(name, content, { item_depth: 2 });
+  const { json, query } = await importFile(name, content, { item_depth: 2 });
   expect(json).toMatchObject({ status: 'completed', error_message: null });
   expect((await query({ limit: 0 }))['total']).toBe(count);
   const found = await query({ filters: [['@n', '29999']] });
@@ -44,10 +44,10 @@ test.each([
 
 test('an error names its line and column far behind the first piece', async () => {
   const at = text.indexOf('<note>', 3_000_000);
-  const bad = `${text.slice(0, at)}&x;${text.slice(at)}`;
+  const badText = `${text.slice(0, at)}&x;${text.slice(at)}`;
   const line = text.slice(0, at).split('\n').length;
   const column = at - text.lastIndexOf('\n', at);
-  const { json, query } = await imported('c.xml', bad, { item_depth: 2 });
+  const { json, query } = await importFile('c.xml', badText, { item_depth: 2 });
   expect(json['status']).toBe('failed');
   expect(json['error_message']).toContain(`c.xml, line ${line}: column ${column}: the entity &x;`);
   expect((await query({ limit: 0 }))['total']).toBe(0);

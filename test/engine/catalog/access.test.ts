@@ -3,21 +3,21 @@ import {
   viewerOf,
   permissionOn,
   principalOf,
-  require,
+  requirePermission,
   requireScope,
   type AccessKind,
 } from '../../../engine/catalog/access.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
-import { everything, publicationOf, World } from './world.js';
+import { everyRow, publicationOf, CatalogWorld } from './world.js';
 
 /*
  * A2: every kind of user against every kind of thing and level; the expected answers come from one table.
  */
 
-let world: World;
-const people = new Map<string, CreatedUser>();
-const things = new Map<string, ReadonlyMap<AccessKind, number>>();
+let world: CatalogWorld;
+const createdPeople = new Map<string, CreatedUser>();
+const resourceIds = new Map<string, ReadonlyMap<AccessKind, number>>();
 let otherOwnersExport: number;
 
 const persons = [
@@ -35,8 +35,8 @@ type Person = (typeof persons)[number];
 const vaultKinds = ['general', 'public', 'personal'] as const;
 type VaultKind = (typeof vaultKinds)[number];
 
-/** What each person may do in each vault of `owner`; nothing where there is no entry. */
-const expected: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>> = {
+/** The permission of each person in each vault of `owner`; none where there is no entry. */
+const expectedPermissions: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>> = {
   general: {
     'primary owner': 'admin',
     admin: 'admin',
@@ -77,32 +77,32 @@ const kinds: readonly AccessKind[] = [
 const levels: readonly Permission[] = ['read', 'write', 'admin'];
 
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   for (const person of persons) {
     const email = `${person.replaceAll(' ', '-')}@example.org`;
     const domain = person.startsWith('other') ? 'elsewhere' : 'acme';
     const role = person === 'admin' || person === 'other admin' ? 'admin' : 'member';
-    people.set(person, await world.user(email, domain, role));
+    createdPeople.set(person, await world.user(email, domain, role));
   }
   // The first user of each account is its primary owner; here `other account` shall be a plain member.
-  await world.catalog.users.update(people.get('other account')!.user.id, { role: 'member' });
-  for (const kind of vaultKinds) things.set(kind, await makeThings(kind));
+  await world.catalog.users.update(createdPeople.get('other account')!.user.id, { role: 'member' });
+  for (const kind of vaultKinds) resourceIds.set(kind, await makeThings(kind));
 });
 afterAll(() => world.catalog.close());
 
 async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, number>> {
   const { catalog } = world;
-  const owner = people.get('owner')!;
-  const by = { accountId: owner.account.id, userId: owner.user.id };
+  const owner = createdPeople.get('owner')!;
+  const ownerIds = { accountId: owner.account.id, userId: owner.user.id };
   const isPublic = kind === 'public';
   const vault =
     kind === 'personal'
       ? owner.vault
-      : await catalog.vaults.create({ ...by, name: kind, isPublic });
+      : await catalog.vaults.create({ ...ownerIds, name: kind, isPublic });
   for (const permission of levels) {
     await catalog.vaultPermissions.grant(
       vault.id,
-      { userId: people.get(`granted ${permission}`)!.user.id },
+      { userId: createdPeople.get(`granted ${permission}`)!.user.id },
       permission,
     );
   }
@@ -116,16 +116,20 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, numb
   const task = await world.import(owner, dataset.id);
   const publication = await publicationOf(catalog, task);
   await catalog.publish(publication);
-  const exported = await catalog.exports.create({ ...by, datasetId: dataset.id, format: 'json' });
+  const createdExport = await catalog.exports.create({
+    ...ownerIds,
+    datasetId: dataset.id,
+    format: 'json',
+  });
   if (kind === 'public') {
-    const reader = people.get('member')!;
+    const reader = createdPeople.get('member')!;
     const byReader = { accountId: reader.account.id, userId: reader.user.id };
-    const made = await catalog.exports.create({
+    const readersExport = await catalog.exports.create({
       ...byReader,
       datasetId: dataset.id,
       format: 'csv',
     });
-    otherOwnersExport = made.row.id;
+    otherOwnersExport = readersExport.row.id;
   }
   const [field] = await catalog.fields.all(dataset.id);
   return new Map<AccessKind, number>([
@@ -134,7 +138,7 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, numb
     ['dataset', dataset.id],
     ['field', field!.id],
     ['import', task.resourceId],
-    ['export', exported.row.id],
+    ['export', createdExport.row.id],
     ['commit', publication.commitId],
     ['task', task.id],
   ]);
@@ -147,9 +151,9 @@ async function outcome(
   id: number,
   level: Permission,
 ): Promise<string> {
-  const principal = await world.principal(people.get(person)!.user.id, scope);
+  const principal = await world.principal(createdPeople.get(person)!.user.id, scope);
   try {
-    const row = await require(world.catalog, principal, kind, id, level);
+    const row = await requirePermission(world.catalog, principal, kind, id, level);
     expect(row.id).toBe(id);
     return 'allowed';
   } catch (error) {
@@ -160,14 +164,15 @@ async function outcome(
 for (const person of persons) {
   for (const vaultKind of vaultKinds) {
     test(`A2: ${person} on a ${vaultKind} vault`, async () => {
-      const permission = expected[vaultKind][person];
-      const held = permission === undefined ? -1 : levels.indexOf(permission);
+      const permission = expectedPermissions[vaultKind][person];
+      const heldLevel = permission === undefined ? -1 : levels.indexOf(permission);
       for (const kind of kinds) {
-        const id = things.get(vaultKind)!.get(kind)!;
+        const id = resourceIds.get(vaultKind)!.get(kind)!;
         for (const [rank, level] of levels.entries()) {
-          // Who can read may do as they like with their own exports, and the owner of the things made this one.
+          // Readers may do anything with their own exports, and the owner made the things of this test.
           const isOwn = kind === 'export' && person === 'owner' && level === 'write';
-          const right = held < 0 ? 'not-found' : rank <= held || isOwn ? 'allowed' : 'forbidden';
+          const right =
+            heldLevel < 0 ? 'not-found' : rank <= heldLevel || isOwn ? 'allowed' : 'forbidden';
           const scoped = right === 'not-found' || level === 'read' ? right : 'forbidden';
           expect([kind, level, await outcome(person, 'read write', kind, id, level)]).toEqual([
             kind,
@@ -188,48 +193,44 @@ for (const person of persons) {
 test('A3: every list shows exactly what single checks allow', async () => {
   const { catalog } = world;
   for (const person of persons) {
-    const principal = await world.principal(people.get(person)!.user.id);
+    const principal = await world.principal(createdPeople.get(person)!.user.id);
     const viewer = viewerOf(principal);
     const readable = new Set<number>();
-    const all = await catalog.vaults.list({ viewer: null }, everything);
+    const all = await catalog.vaults.list({ viewer: null }, everyRow);
     expect(all.total).toBe(persons.length + 2);
     for (const vault of all.rows) {
       if ((await permissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
     }
-    const vaults = await catalog.vaults.list({ viewer }, everything);
+    const vaults = await catalog.vaults.list({ viewer }, everyRow);
     expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readable);
     expect(vaults.total).toBe(readable.size);
 
-    const shown = vaultKinds.filter((kind) => readable.has(things.get(kind)!.get('vault')!));
+    const shownKinds = vaultKinds.filter((kind) =>
+      readable.has(resourceIds.get(kind)!.get('vault')!),
+    );
     const ids = (kind: AccessKind): number[] =>
-      shown.map((vault) => things.get(vault)!.get(kind)!).sort();
+      shownKinds.map((vault) => resourceIds.get(vault)!.get(kind)!).sort();
     const rowIds = (rows: readonly { readonly id: number }[]): number[] =>
       rows.map((row) => row.id).sort();
-    expect(rowIds((await catalog.objects.list({ viewer }, everything)).rows)).toEqual(
-      ids('object'),
-    );
-    expect(rowIds((await catalog.datasets.list({ viewer }, everything)).rows)).toEqual(
+    expect(rowIds((await catalog.objects.list({ viewer }, everyRow)).rows)).toEqual(ids('object'));
+    expect(rowIds((await catalog.datasets.list({ viewer }, everyRow)).rows)).toEqual(
       ids('dataset'),
     );
-    expect(rowIds((await catalog.imports.list({ viewer }, everything)).rows)).toEqual(
-      ids('import'),
-    );
-    expect(rowIds((await catalog.commits.list({ viewer }, everything)).rows)).toEqual(
-      ids('commit'),
-    );
-    const exports = (await catalog.exports.list({ viewer }, everything)).rows;
+    expect(rowIds((await catalog.imports.list({ viewer }, everyRow)).rows)).toEqual(ids('import'));
+    expect(rowIds((await catalog.commits.list({ viewer }, everyRow)).rows)).toEqual(ids('commit'));
+    const exports = (await catalog.exports.list({ viewer }, everyRow)).rows;
     expect(rowIds(exports.filter((row) => row.id !== otherOwnersExport))).toEqual(ids('export'));
-    expect((await catalog.fields.list({ viewer }, everything)).total).toBe(2 * shown.length);
-    const tasks = await catalog.tasks.list({ viewer }, everything);
+    expect((await catalog.fields.list({ viewer }, everyRow)).total).toBe(2 * shownKinds.length);
+    const tasks = await catalog.tasks.list({ viewer }, everyRow);
     const isElsewhere = person.startsWith('other'); // tasks are listed within the account
-    const hasPublic = shown.includes('public');
-    expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shown.length + (hasPublic ? 1 : 0));
+    const hasPublic = shownKinds.includes('public');
+    expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shownKinds.length + (hasPublic ? 1 : 0));
     for (const permission of levels) {
-      const some = await catalog.vaults.list({ viewer, permission }, everything);
+      const someVaults = await catalog.vaults.list({ viewer, permission }, everyRow);
       const rank = levels.indexOf(permission);
-      for (const row of some.rows) {
-        const held = await permissionOn(catalog, principal, row.id);
-        expect(levels.indexOf(held!)).toBeGreaterThanOrEqual(rank);
+      for (const row of someVaults.rows) {
+        const heldPermission = await permissionOn(catalog, principal, row.id);
+        expect(levels.indexOf(heldPermission!)).toBeGreaterThanOrEqual(rank);
       }
     }
   }
@@ -258,23 +259,23 @@ test('unknown and out-of-range ids are not found', async () => {
 });
 
 test('a read token may not change anything', async () => {
-  const principal = await world.principal(people.get('owner')!.user.id, 'read');
+  const principal = await world.principal(createdPeople.get('owner')!.user.id, 'read');
   expect(() => requireScope(principal, 'write')).toThrow('scope read');
   expect(() => requireScope(principal, 'read')).not.toThrow();
 });
 
 test('A4: a revoked grant and a deactivated user lose all access', async () => {
   const { catalog } = world;
-  const made = await world.user('leaver@example.org');
-  const vaultId = things.get('general')!.get('vault')!;
-  await catalog.vaultPermissions.grant(vaultId, { userId: made.user.id }, 'read');
-  const { rows } = await catalog.vaultPermissions.list({ vaultId }, everything);
-  expect(rows).toContainEqual(expect.objectContaining({ userId: made.user.id, level: 1 }));
-  expect(await permissionOn(catalog, made, vaultId)).toBe('read');
-  await catalog.vaultPermissions.grant(vaultId, { userId: made.user.id }, 'write');
-  expect(await permissionOn(catalog, made, vaultId)).toBe('write');
-  await catalog.vaultPermissions.grant(vaultId, { userId: made.user.id }, null);
-  expect(await permissionOn(catalog, made, vaultId)).toBeNull();
-  await catalog.users.update(made.user.id, { isActive: false });
-  expect(await principalOf(catalog, made.user.id)).toBeUndefined();
+  const createdUser = await world.user('leaver@example.org');
+  const vaultId = resourceIds.get('general')!.get('vault')!;
+  await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, 'read');
+  const { rows } = await catalog.vaultPermissions.list({ vaultId }, everyRow);
+  expect(rows).toContainEqual(expect.objectContaining({ userId: createdUser.user.id, level: 1 }));
+  expect(await permissionOn(catalog, createdUser, vaultId)).toBe('read');
+  await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, 'write');
+  expect(await permissionOn(catalog, createdUser, vaultId)).toBe('write');
+  await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, null);
+  expect(await permissionOn(catalog, createdUser, vaultId)).toBeNull();
+  await catalog.users.update(createdUser.user.id, { isActive: false });
+  expect(await principalOf(catalog, createdUser.user.id)).toBeUndefined();
 });

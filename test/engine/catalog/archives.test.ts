@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ArchiveTable } from '../../../engine/catalog/archives.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { World } from './world.js';
+import { CatalogWorld } from './world.js';
 
 /* The tasks of archives: when they begin, and what they make of their dataset. */
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });
@@ -35,18 +35,18 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
   const before = await world.import(ann, datasetId);
   const snapshot = await queued(snapshots, 'Archive');
   const after = await world.import(ann, datasetId);
-  const other = await world.import(ann, await world.dataset(ann, 'other'));
-  const only = { ids: [snapshot.id] };
-  expect(await tasks.claim(only)).toBeUndefined();
+  const otherImport = await world.import(ann, await world.dataset(ann, 'other'));
+  const onlySnapshot = { ids: [snapshot.id] };
+  expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   expect((await tasks.claim())?.id).toBe(before.id);
-  expect(await tasks.claim(only)).toBeUndefined();
+  expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.complete(before.id);
   expect((await tasks.claim())?.id).toBe(after.id); // imports come first
-  expect(await tasks.claim(only)).toBeUndefined();
+  expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.requeue(after.id);
-  expect((await tasks.claim(only))?.id).toBe(snapshot.id);
+  expect((await tasks.claim(onlySnapshot))?.id).toBe(snapshot.id);
   // The import that is left waits, and those of other datasets do not.
-  expect((await tasks.claim())?.id).toBe(other.id);
+  expect((await tasks.claim())?.id).toBe(otherImport.id);
   expect(await tasks.claim()).toBeUndefined();
 });
 

@@ -7,7 +7,7 @@ import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import { random } from '../../random.js';
-import { everything, key } from './world.js';
+import { everyRow, key } from './world.js';
 import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-kept-'));
@@ -24,16 +24,21 @@ beforeEach(async () => {
   const path = join(folder, `${++file}.sqlite`);
   server = await openCatalog(path);
   command = await openCatalog(path, 'command');
-  const made = (email: string) =>
+  const createUserWith = (email: string) =>
     server.transaction((tx) =>
       createUser(tx, { email, domain: 'acme', token: { secret: secretOf(email) } }, key),
     );
-  owner = await made('a@acme.org');
-  member = await made('b@acme.org');
+  owner = await createUserWith('a@acme.org');
+  member = await createUserWith('b@acme.org');
   const general = { accountId: owner.account.id, userId: owner.user.id, name: 'shared' };
   vault = (await server.vaults.create(general)).id;
-  const of = { vaultId: vault, parentId: null, userId: owner.user.id, storageClass: 'Standard' };
-  dataset = (await server.datasets.create({ ...of, filename: 'variants' })).dataset.id;
+  const objectOwner = {
+    vaultId: vault,
+    parentId: null,
+    userId: owner.user.id,
+    storageClass: 'Standard',
+  };
+  dataset = (await server.datasets.create({ ...objectOwner, filename: 'variants' })).dataset.id;
 });
 afterEach(async () => {
   await command.close();
@@ -45,14 +50,14 @@ function secretOf(email: string): string {
   return email.charAt(0) + secret.slice(1);
 }
 
-/** What a request looks up by its keys, and the same read by other statements, of which nothing is kept. */
-async function looked(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
+/** The rows that a request looks up by their keys, from the cache and by other statements. */
+async function cachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
   const { user } = member;
   const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };
   const token = await server.tokens.authenticate(secretOf(user.email), key);
-  const { rows } = await server.tokens.list({ userId: user.id }, everything);
+  const { rows } = await server.tokens.list({ userId: user.id }, everyRow);
   const permissions = await server.vaults.permissions(viewer, [vault]);
-  const kept = {
+  const cachedRows = {
     user: await server.users.get(user.id),
     account: await server.accounts.get(user.accountId),
     token,
@@ -61,16 +66,16 @@ async function looked(): Promise<{ readonly kept: unknown; readonly fresh: unkno
     dataset: await server.datasets.get(dataset),
     fields: await server.fields.all(dataset),
   };
-  const fresh = {
+  const freshRows = {
     user: await server.users.byEmail(user.email),
     account: await server.accounts.byDomain('acme'),
     token: rows.find((row) => row.revokedAt === null),
     permission: permissions.get(vault) ?? null,
-    object: (await server.objects.list({ viewer: null, ids: [dataset] }, everything)).rows[0],
-    dataset: (await server.datasets.list({ viewer: null, ids: [dataset] }, everything)).rows[0],
-    fields: (await server.fields.list({ viewer: null, datasetId: dataset }, everything)).rows,
+    object: (await server.objects.list({ viewer: null, ids: [dataset] }, everyRow)).rows[0],
+    dataset: (await server.datasets.list({ viewer: null, ids: [dataset] }, everyRow)).rows[0],
+    fields: (await server.fields.list({ viewer: null, datasetId: dataset }, everyRow)).rows,
   };
-  return { kept, fresh };
+  return { kept: cachedRows, fresh: freshRows };
 }
 
 test('a permission revoked by another process is gone with the next event', async () => {
@@ -93,9 +98,9 @@ test('a permission revoked by another process is gone with the next event', asyn
 });
 
 test('what another process commits is seen by the next event, however much the event before had to do', async () => {
-  const seen: (string | undefined)[] = [];
+  const seenTexts: (string | undefined)[] = [];
   const look = async (): Promise<void> => {
-    seen.push((await server.users.get(member.user.id))?.firstName);
+    seenTexts.push((await server.users.get(member.user.id))?.firstName);
   };
   for (const rounds of [0, 1, 5, 20]) {
     await look();
@@ -107,7 +112,7 @@ test('what another process commits is seen by the next event, however much the e
     void command.users.update(member.user.id, { firstName: `after ${rounds}` });
     await setImmediate();
     await look();
-    expect(seen.at(-1)).toBe(`after ${rounds}`);
+    expect(seenTexts.at(-1)).toBe(`after ${rounds}`);
   }
 });
 
@@ -132,9 +137,9 @@ test('a permission revoked by this process is gone at once', async () => {
 
 test('a cached token expires', async () => {
   const token = { userId: member.user.id, expiresAt: 2_000 };
-  const made = await server.tokens.create(token, key);
-  expect(await server.tokens.authenticate(made.secret, key, 1_999)).toBeDefined();
-  expect(await server.tokens.authenticate(made.secret, key, 2_000)).toBeUndefined();
+  const createdToken = await server.tokens.create(token, key);
+  expect(await server.tokens.authenticate(createdToken.secret, key, 1_999)).toBeDefined();
+  expect(await server.tokens.authenticate(createdToken.secret, key, 2_000)).toBeUndefined();
 });
 
 test('rows of an open transaction are neither visible outside it nor cached', async () => {
@@ -152,8 +157,8 @@ test('rows of an open transaction are neither visible outside it nor cached', as
 
 test('cached rows equal the stored ones, whichever process has changed them', async () => {
   const next = random(seed);
-  const below = (end: number): number => Math.floor(next() * end);
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
+  const belowEnd = (end: number): number => Math.floor(next() * end);
+  const pick = <T>(list: readonly T[]): T => list[belowEnd(list.length)]!;
   const changes: readonly ((at: Catalog) => Promise<unknown>)[] = [
     (at) =>
       at.vaultPermissions.grant(
@@ -162,18 +167,18 @@ test('cached rows equal the stored ones, whichever process has changed them', as
         pick(['read', 'write', 'admin', null] as const),
       ),
     (at) => at.vaults.update(vault, { isPublic: next() < 0.5 }),
-    (at) => at.users.update(member.user.id, { firstName: `name ${below(1000)}` }),
-    (at) => at.objects.update(dataset, { description: `text ${below(1000)}` }),
+    (at) => at.users.update(member.user.id, { firstName: `name ${belowEnd(1000)}` }),
+    (at) => at.objects.update(dataset, { description: `text ${belowEnd(1000)}` }),
     (at) => at.datasets.update(dataset, { availability: pick(['available', 'archived'] as const) }),
-    (at) => at.fields.create({ datasetId: dataset, name: `f${below(1e9)}` }),
-    (at) => at.tokens.touch(member.token!.row, Date.now() + 1e9 + below(1000)),
+    (at) => at.fields.create({ datasetId: dataset, name: `f${belowEnd(1e9)}` }),
+    (at) => at.tokens.touch(member.token!.row, Date.now() + 1e9 + belowEnd(1000)),
     () => setImmediate(),
   ];
   for (let i = 0; i < 300; i++) {
     const isOther = next() < 0.5;
     await pick(changes)(isOther ? command : server);
     if (isOther) await setImmediate();
-    const { kept, fresh } = await looked();
+    const { kept, fresh } = await cachedAndFresh();
     expect({ seed, i, ...(kept as object) }).toEqual({ seed, i, ...(fresh as object) });
   }
 });

@@ -7,40 +7,40 @@ import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { commitTable, type CommitTable } from '../../../engine/catalog/commits.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { sql } from '../../../engine/catalog/sql.js';
-import { publicationOf, World } from './world.js';
+import { publicationOf, CatalogWorld } from './world.js';
 
-const start = Date.UTC(2026, 0, 1);
-/** When the commits of the dataset completed, in the order of its versions. */
-const times = Array.from({ length: 30 }, (_, i) => start + i * 1_000);
+const startTime = Date.UTC(2026, 0, 1);
+/** The times at which the commits of the dataset completed, in the order of versions. */
+const commitTimes = Array.from({ length: 30 }, (_, i) => startTime + i * 1_000);
 
 let folder: string;
 let db: SqliteDatabase;
 let commits: CommitTable;
 let datasetId: number;
-/** The ids of the commits, in the order of `times`. */
+/** The ids of the commits, in the order of `commitTimes`. */
 let ids: readonly number[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-commits-'));
   const file = join(folder, 'catalog.sqlite');
-  const world = new World(await openCatalog(file));
-  const ann = await world.user('ann@example.org');
-  datasetId = await world.dataset(ann);
-  const other = await world.dataset(ann, 'other');
-  const made: number[] = [];
-  for (const [i, time] of times.entries()) {
-    for (const id of [datasetId, other]) {
-      const task = await world.import(ann, id);
-      await world.catalog.tasks.claim();
+  const newWorld = new CatalogWorld(await openCatalog(file));
+  const ann = await newWorld.user('ann@example.org');
+  datasetId = await newWorld.dataset(ann);
+  const otherDataset = await newWorld.dataset(ann, 'other');
+  const commitIds: number[] = [];
+  for (const [i, time] of commitTimes.entries()) {
+    for (const id of [datasetId, otherDataset]) {
+      const task = await newWorld.import(ann, id);
+      await newWorld.catalog.tasks.claim();
       // A merge has every second version.
       const change = { logVersion: 2 * i, time, recordsModified: 1 + i };
-      const publication = await publicationOf(world.catalog, task, change);
-      await world.catalog.publish(publication);
-      if (id === datasetId) made.push(publication.commitId);
+      const publication = await publicationOf(newWorld.catalog, task, change);
+      await newWorld.catalog.publish(publication);
+      if (id === datasetId) commitIds.push(publication.commitId);
     }
   }
-  ids = made;
-  await world.catalog.close();
+  ids = commitIds;
+  await newWorld.catalog.close();
   db = new SqliteDatabase(file);
   commits = commitTable(db);
 });
@@ -49,26 +49,26 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const at = async (time: number): Promise<number | undefined> =>
+const newestAt = async (time: number): Promise<number | undefined> =>
   (await commits.lastAt(datasetId, time))?.id;
 
 test('finds the last commit that had completed at a time, of that dataset alone', async () => {
-  expect(await at(start - 1)).toBeUndefined();
-  for (const [i, time] of times.entries())
-    expect([await at(time), await at(time + 999)]).toEqual([ids[i], ids[i]]);
-  expect(await at(Date.UTC(9999, 0, 1))).toBe(ids.at(-1));
-  expect(await commits.lastAt(datasetId + 1_000, start)).toBeUndefined();
+  expect(await newestAt(startTime - 1)).toBeUndefined();
+  for (const [i, time] of commitTimes.entries())
+    expect([await newestAt(time), await newestAt(time + 999)]).toEqual([ids[i], ids[i]]);
+  expect(await newestAt(Date.UTC(9999, 0, 1))).toBe(ids.at(-1));
+  expect(await commits.lastAt(datasetId + 1_000, startTime)).toBeUndefined();
 });
 
 test('passes over commits that are not completed, and those that completed later than they began', async () => {
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${ids[29]!}`);
-  expect(await at(times[29]!)).toBe(ids[28]);
-  const late = JSON.stringify([['running', 'completed', times[29]! + 5]]);
-  // More of them than a statement returns.
+  expect(await newestAt(commitTimes[29]!)).toBe(ids[28]);
+  const lateCommits = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
+  // There are more commits than a statement returns.
   for (const id of ids.slice(4, 29))
-    await db.run(sql`UPDATE commits SET timestamps = ${late} WHERE id = ${id}`);
-  expect(await at(times[29]!)).toBe(ids[3]);
-  expect(await at(times[29]! + 5)).toBe(ids[28]);
+    await db.run(sql`UPDATE commits SET timestamps = ${lateCommits} WHERE id = ${id}`);
+  expect(await newestAt(commitTimes[29]!)).toBe(ids[3]);
+  expect(await newestAt(commitTimes[29]! + 5)).toBe(ids[28]);
 });
 
 test('as_of refuses a commit that is not completed, and names its status', async () => {

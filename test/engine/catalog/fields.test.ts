@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { everything, publicationOf, World } from './world.js';
+import { everyRow, publicationOf, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });
@@ -43,13 +43,13 @@ test('lists by ordering, then the others, by name', async () => {
   ] as const) {
     await fields.create({ datasetId, name, ordering });
   }
-  const names = (await fields.list({ viewer: null, datasetId }, everything)).rows.map(
+  const names = (await fields.list({ viewer: null, datasetId }, everyRow)).rows.map(
     (row) => row.name,
   );
   expect(names).toEqual(['z', 'b', 'a', 'c', 'd']);
   expect((await fields.all(datasetId)).map((row) => row.name)).toEqual(names);
-  const one = await fields.list({ viewer: null, datasetId, name: 'a' }, everything);
-  expect([one.total, one.rows[0]?.name]).toEqual([1, 'a']);
+  const listedFields = await fields.list({ viewer: null, datasetId, name: 'a' }, everyRow);
+  expect([listedFields.total, listedFields.rows[0]?.name]).toEqual([1, 'a']);
 });
 
 test('names that are taken, reserved or invalid are refused', async () => {
@@ -94,9 +94,9 @@ test('an edit changes everything but the name and a fixed type', async () => {
 
 test('once a dataset has data, fields cannot be deleted, is_list is fixed and _commit is read-only', async () => {
   const { catalog } = world;
-  const spare = await catalog.fields.create({ datasetId, name: 'spare' });
-  await catalog.fields.delete(spare.id);
-  expect(await catalog.fields.get(spare.id)).toBeUndefined();
+  const spareField = await catalog.fields.create({ datasetId, name: 'spare' });
+  await catalog.fields.delete(spareField.id);
+  expect(await catalog.fields.get(spareField.id)).toBeUndefined();
   const task = await world.import(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, task));
   const [gene, commit] = await catalog.fields.all(datasetId);

@@ -33,8 +33,9 @@ for (const line of cases.trim().split('\n')) {
   const [text = '', result = ''] = line.split('==>').map((part) => part.trim());
   test(`reads ${text}`, () => {
     const [domain, vault, path] = result.split(' | ');
-    const own = (name: string | undefined): string | null => (name === '-' ? null : (name ?? ''));
-    expect(parseFullPath(text)).toEqual({ domain: own(domain), vault: own(vault), path });
+    const ownName = (name: string | undefined): string | null =>
+      name === '-' ? null : (name ?? '');
+    expect(parseFullPath(text)).toEqual({ domain: ownName(domain), vault: ownName(vault), path });
   });
 }
 

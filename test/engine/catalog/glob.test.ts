@@ -6,15 +6,15 @@ import { seeded } from './world.js';
 function matchesNaively(pattern: string, text: string): boolean {
   if (pattern === '') return text === '';
   if (pattern.startsWith('**')) {
-    const rest = pattern.replace(/^\*+/, '');
+    const restOfPattern = pattern.replace(/^\*+/, '');
     return Array.from(text, (_, i) => i)
       .concat(text.length)
-      .some((i) => matchesNaively(rest, text.slice(i)));
+      .some((i) => matchesNaively(restOfPattern, text.slice(i)));
   }
   if (pattern.startsWith('*')) {
-    const rest = pattern.slice(1);
+    const restOfPattern = pattern.slice(1);
     for (let i = 0; i <= text.length; i++) {
-      if (matchesNaively(rest, text.slice(i))) return true;
+      if (matchesNaively(restOfPattern, text.slice(i))) return true;
       if (text[i] === '/') return false;
     }
     return false;

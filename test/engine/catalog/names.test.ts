@@ -2,28 +2,28 @@ import { expect, test } from '@jest/globals';
 import {
   checkFilename,
   checkVaultName,
-  fold,
+  foldName,
   numberedName,
 } from '../../../engine/catalog/names.js';
 
 test('D1: names that differ only in case or Unicode normalisation are equal', () => {
-  const same: readonly (readonly string[])[] = [
+  const sameNames: readonly (readonly string[])[] = [
     ['Runs', 'rUNS'],
     ['é', 'e\u0301', 'É'],
     ['Straße', 'STRASSE'],
     ['ΟΔΟΣ', 'οδος', 'οδοσ'],
     ['ﬁle', 'FILE'],
   ];
-  for (const [first, ...others] of same) {
-    for (const other of others) expect([other, fold(other)]).toEqual([other, fold(first!)]);
+  for (const [first, ...others] of sameNames) {
+    for (const other of others) expect([other, foldName(other)]).toEqual([other, foldName(first!)]);
   }
-  expect(fold('a')).not.toBe(fold('b'));
+  expect(foldName('a')).not.toBe(foldName('b'));
 });
 
 test('folding a path equals folding its components', () => {
   const names = ['Ünï', 'ΑΣ', 'e\u0301', '\u0301x', '𝒳', 'İ'];
   for (const a of names) {
-    for (const b of names) expect(fold(`/${a}/${b}`)).toBe(`/${fold(a)}/${fold(b)}`);
+    for (const b of names) expect(foldName(`/${a}/${b}`)).toBe(`/${foldName(a)}/${foldName(b)}`);
   }
 });
 

@@ -4,18 +4,18 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { everything, seeded, World } from './world.js';
+import { everyRow, seeded, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let viewer: Viewer;
 let lab: VaultRow;
-/** Every object, and its full path, as Ann may read them. */
+/** Every object that Ann may read, and its full path. */
 let rows: readonly ObjectRow[];
 let fullPaths: ReadonlyMap<number, string>;
 
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   const { catalog } = world;
   ann = await world.user('ann@example.org');
   viewer = await world.viewer(ann.user.id);
@@ -39,12 +39,12 @@ beforeAll(async () => {
         await catalog.datasets.create({ ...at, filename, tags, storageClass });
       } else {
         const objectType = kind === 1 ? 'file' : 'folder';
-        const made = await catalog.objects.create({ ...at, filename, tags, objectType });
-        if (kind === 2) folders.push(made.id);
+        const createdObject = await catalog.objects.create({ ...at, filename, tags, objectType });
+        if (kind === 2) folders.push(createdObject.id);
       }
     }
   }
-  const all = await catalog.objects.list({ viewer: null }, everything);
+  const all = await catalog.objects.list({ viewer: null }, everyRow);
   expect(all.total).toBe(160);
   rows = all.rows.filter((row) => row.vaultId !== hidden.id);
   const prefix = new Map([
@@ -62,7 +62,7 @@ async function expectSame(
   matches: (row: ObjectRow) => boolean,
   allowEmpty = false,
 ): Promise<void> {
-  const found = await world.catalog.objects.list({ viewer, ...filter }, everything);
+  const found = await world.catalog.objects.list({ viewer, ...filter }, everyRow);
   const expected = rows.filter(matches);
   expect({ filter, ids: found.rows.map((row) => row.id) }).toEqual({
     filter,
@@ -70,7 +70,7 @@ async function expectSame(
   });
   expect(found.total).toBe(expected.length);
   if (!allowEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
-  // Any page is that part of the whole.
+  // Any page is the same part of the whole list.
   const page = await world.catalog.objects.list({ viewer, ...filter }, { limit: 3, offset: 2 });
   expect(page.rows.map((row) => row.id)).toEqual(expected.slice(2, 5).map((row) => row.id));
   expect(page.total).toBe(expected.length);
@@ -78,8 +78,8 @@ async function expectSame(
 
 test('lists everything readable by vault and path', async () => {
   await expectSame({}, () => true);
-  const listed = await world.catalog.objects.list({ viewer, vaultIds: [lab.id] }, everything);
-  const paths = listed.rows.map((row) => row.path.toLowerCase());
+  const listedObjects = await world.catalog.objects.list({ viewer, vaultIds: [lab.id] }, everyRow);
+  const paths = listedObjects.rows.map((row) => row.path.toLowerCase());
   expect(paths).toEqual([...paths].sort());
 });
 
@@ -114,7 +114,7 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
   const isEssential = new Set<number>();
   const datasets = await world.catalog.datasets.list(
     { viewer, storageClass: 'Essential' },
-    everything,
+    everyRow,
   );
   for (const dataset of datasets.rows) isEssential.add(dataset.id);
   await expectSame({ storageClass: 'Essential' }, (row) => isEssential.has(row.id));
@@ -125,8 +125,8 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
 });
 
 test('finds one object by its full path in any form, and none for an unknown path', async () => {
-  const mine = rows.filter((row) => row.vaultId === lab.id);
-  for (const row of mine) {
+  const labObjects = rows.filter((row) => row.vaultId === lab.id);
+  for (const row of labObjects) {
     for (const text of [
       `acme:Lab:${row.path}`,
       `LAB:${row.path.toUpperCase()}/`,
@@ -135,8 +135,8 @@ test('finds one object by its full path in any form, and none for an unknown pat
       await expectSame({ fullPath: text }, (one) => one === row);
     }
   }
-  const own = rows.find((row) => row.vaultId === ann.vault.id)!;
-  await expectSame({ fullPath: `~${own.path}` }, (row) => row === own);
+  const ownObject = rows.find((row) => row.vaultId === ann.vault.id)!;
+  await expectSame({ fullPath: `~${ownObject.path}` }, (row) => row === ownObject);
   for (const text of [
     'acme:Hidden:/runs',
     'elsewhere:Hidden:/runs',
@@ -167,9 +167,9 @@ test('finds the descendants of an ancestor at or beyond a distance', async () =>
 });
 
 test('finds any number of ids', async () => {
-  const some = rows.filter((_, i) => i % 2 === 0).map(({ id }) => id);
-  const others = Array.from({ length: 40_000 }, (_, i) => i);
-  await expectSame({ among: [...some, ...others] }, ({ id }) => some.includes(id));
+  const someIds = rows.filter((_, i) => i % 2 === 0).map(({ id }) => id);
+  const otherIds = Array.from({ length: 40_000 }, (_, i) => i);
+  await expectSame({ among: [...someIds, ...otherIds] }, ({ id }) => someIds.includes(id));
   await expectSame({ among: [] }, () => false, true);
 });
 
@@ -188,39 +188,41 @@ test('finds text, regular expressions and globs in paths', async () => {
     (row) => path(row).endsWith('vcf') && row.vaultId === lab.id,
   );
 
-  const full = (row: ObjectRow): string => fullPaths.get(row.id)!.toLowerCase();
+  const fullPathOf = (row: ObjectRow): string => fullPaths.get(row.id)!.toLowerCase();
   await expectSame({ glob: '*/**' }, () => true);
-  await expectSame({ glob: 'acme:*:/**' }, (row) => full(row).startsWith('acme'));
+  await expectSame({ glob: 'acme:*:/**' }, (row) => fullPathOf(row).startsWith('acme'));
   await expectSame({ glob: 'lab:/*' }, (row) => row.vaultId === lab.id && row.depth === 0);
-  await expectSame({ glob: 'LAB/d*' }, (row) => /^acme:lab:\/d[^/]*$/.test(full(row)));
+  await expectSame({ glob: 'LAB/d*' }, (row) => /^acme:lab:\/d[^/]*$/.test(fullPathOf(row)));
   await expectSame(
     { glob: 'lab:/dir?/**' },
-    (row) => /^acme:lab:\/dir[^/]\/.+/.test(full(row)),
+    (row) => /^acme:lab:\/dir[^/]\/.+/.test(fullPathOf(row)),
     true,
   );
   await expectSame(
     { glob: '~/**.vcf' },
-    (row) => row.vaultId === ann.vault.id && full(row).endsWith('.vcf'),
+    (row) => row.vaultId === ann.vault.id && fullPathOf(row).endsWith('.vcf'),
   );
-  await expectSame({ glob: 'o*:/*' }, (row) => /^elsewhere:open:\/[^/]*$/.test(full(row)));
+  await expectSame({ glob: 'o*:/*' }, (row) => /^elsewhere:open:\/[^/]*$/.test(fullPathOf(row)));
   await expectSame({ glob: 'open:/*' }, () => false, true); // another account's vault needs its domain
-  await expectSame({ glob: 'else*:o???:/**' }, (row) => full(row).startsWith('elsewhere:open'));
+  await expectSame({ glob: 'else*:o???:/**' }, (row) =>
+    fullPathOf(row).startsWith('elsewhere:open'),
+  );
   await expectSame(
     { glob: '/dir1/*', vaultIds: [lab.id] },
-    (row) => /^acme:lab:\/dir1\/[^/]*$/.test(full(row)),
+    (row) => /^acme:lab:\/dir1\/[^/]*$/.test(fullPathOf(row)),
     true,
   );
   await expectSame({ glob: 'dir*', vaultIds: [lab.id] }, (row) =>
-    /^acme:lab:\/dir[^/]*$/.test(full(row)),
+    /^acme:lab:\/dir[^/]*$/.test(fullPathOf(row)),
   );
   await expectSame({ glob: '**:/**', regex: 'dir1' }, (row) => path(row).includes('dir1'));
   await expectSame(
     { glob: 'lab:/**', regex: 'dir1' },
     (row) => row.vaultId === lab.id && path(row).includes('dir1'),
   );
-  const one = rows.find((row) => row.vaultId === lab.id)!;
-  await expectSame({ glob: `acme:lab:${one.path}` }, (row) => row === one);
-  await expectSame({ glob: 'lab:/y%' }, (row) => full(row) === 'acme:lab:/y%', true);
+  const labObject = rows.find((row) => row.vaultId === lab.id)!;
+  await expectSame({ glob: `acme:lab:${labObject.path}` }, (row) => row === labObject);
+  await expectSame({ glob: 'lab:/y%' }, (row) => fullPathOf(row) === 'acme:lab:/y%', true);
 });
 
 test('Q3: a pattern that is exponential for backtracking engines is answered at once', async () => {
@@ -231,25 +233,25 @@ test('Q3: a pattern that is exponential for backtracking engines is answered at 
     ann.user.id,
   );
   for (const regex of ['(a+)+$', '(a|a)*b', `${'.*'.repeat(30)}b$`, `(${'a?'.repeat(50)})*c`]) {
-    await catalog.objects.list({ viewer, regex }, everything);
+    await catalog.objects.list({ viewer, regex }, everyRow);
   }
-  await catalog.objects.list({ viewer, glob: `lab:/**${'*a'.repeat(30)}` }, everything);
+  await catalog.objects.list({ viewer, glob: `lab:/**${'*a'.repeat(30)}` }, everyRow);
   await catalog.objects.delete(parent!.ancestorIds[0]!);
 });
 
 test('Q4: a pattern that a linear engine does not support is refused by name', async () => {
   for (const regex of ['(a)\\1', '(?=a)', '(?<!a)b', '(', '[', 'a{1001}', '*']) {
-    await expect(world.catalog.objects.list({ viewer, regex }, everything)).rejects.toMatchObject({
+    await expect(world.catalog.objects.list({ viewer, regex }, everyRow)).rejects.toMatchObject({
       code: 'invalid',
       fields: { regex: [expect.stringContaining('Not a supported regular expression')] },
     });
   }
   for (const filter of [{ regex: 'x'.repeat(1_025) }, { glob: 'x'.repeat(1_025) }]) {
-    await expect(world.catalog.objects.list({ viewer, ...filter }, everything)).rejects.toThrow(
+    await expect(world.catalog.objects.list({ viewer, ...filter }, everyRow)).rejects.toThrow(
       /may have at most 1024 bytes, and this one has 1025: shorten it/,
     );
   }
-  await expect(world.catalog.objects.list({ viewer, glob: '/x' }, everything)).rejects.toThrow(
+  await expect(world.catalog.objects.list({ viewer, glob: '/x' }, everyRow)).rejects.toThrow(
     'begins with a vault',
   );
 });
@@ -280,11 +282,11 @@ test('Q1: SQL in a filter stays text', async () => {
       'tag',
       'storageClass',
     ] as const) {
-      const found = await catalog.objects.list({ viewer, [key]: text }, everything);
+      const found = await catalog.objects.list({ viewer, [key]: text }, everyRow);
       if (!rows.some((row) => row.path.includes(text)))
         expect([key, text, found.total]).toEqual([key, text, 0]);
     }
-    const made = await catalog.objects.create({
+    const createdObject = await catalog.objects.create({
       vaultId: lab.id,
       parentId: null,
       objectType: 'folder',
@@ -294,10 +296,10 @@ test('Q1: SQL in a filter stays text', async () => {
       tags: [text],
       metadata: { [text]: text, __proto__: 1 },
     });
-    expect((await catalog.objects.list({ viewer, filename: text }, everything)).rows).toEqual([
-      made,
+    expect((await catalog.objects.list({ viewer, filename: text }, everyRow)).rows).toEqual([
+      createdObject,
     ]);
-    expect((await catalog.objects.list({ viewer, tag: text }, everything)).total).toBe(1);
-    await catalog.objects.delete(made.id);
+    expect((await catalog.objects.list({ viewer, tag: text }, everyRow)).total).toBe(1);
+    await catalog.objects.delete(createdObject.id);
   }
 });

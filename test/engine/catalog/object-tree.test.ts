@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { fold, numberedName } from '../../../engine/catalog/names.js';
+import { foldName, numberedName } from '../../../engine/catalog/names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { everything, seeded, World } from './world.js';
+import { everyRow, seeded, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
 });
 afterAll(() => world.catalog.close());
 
-/** What the catalogue should hold, as simply as possible: each object knows its parent and its name. */
+/** A simple model of the catalogue: each object knows its parent and its name. */
 interface Node {
   readonly parentId: number | null;
   readonly filename: string;
@@ -33,14 +33,14 @@ class Model {
   }
 
   freeName(parentId: number | null, name: string, isFile: boolean, besidesId?: number): string {
-    const taken = new Set(
+    const takenNames = new Set(
       [...this.nodes]
         .filter(([id, node]) => node.parentId === parentId && id !== besidesId)
-        .map(([, node]) => fold(node.filename)),
+        .map(([, node]) => foldName(node.filename)),
     );
     for (let number = 0; ; number++) {
       const candidate = number === 0 ? name : numberedName(name, number, isFile);
-      if (!taken.has(fold(candidate))) return candidate;
+      if (!takenNames.has(foldName(candidate))) return candidate;
     }
   }
 
@@ -76,7 +76,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         const filename = anyName();
         const objectType = isFile ? 'file' : 'folder';
         const userId = ann.user.id;
-        const made = catalog.objects.create({
+        const creation = catalog.objects.create({
           vaultId: vault.id,
           parentId,
           objectType,
@@ -84,35 +84,35 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
           userId,
         });
         if (!parentIsFolder) {
-          await expect(made).rejects.toThrow('parent');
+          await expect(creation).rejects.toThrow('parent');
           continue;
         }
         const expected = model.freeName(parentId, filename, isFile);
-        const row = await made;
+        const row = await creation;
         expect(row.filename).toBe(expected);
         model.nodes.set(row.id, { parentId, filename: expected, isFile });
       } else if (action < 9) {
         const node = model.nodes.get(id)!;
         const filename = random(2) === 0 ? anyName() : node.filename;
-        const moved = catalog.objects.update(id, { parentId, filename });
+        const movement = catalog.objects.update(id, { parentId, filename });
         const isInside = parentId !== null && model.subtree(id).includes(parentId);
         if (!parentIsFolder || isInside) {
-          await expect(moved).rejects.toThrow(/parent|itself/);
+          await expect(movement).rejects.toThrow(/parent|itself/);
           continue;
         }
-        await moved;
+        await movement;
         const isSame = filename === node.filename && parentId === node.parentId;
         const name = isSame ? filename : model.freeName(parentId, filename, node.isFile, id);
         model.nodes.set(id, { ...node, parentId, filename: name });
       } else {
-        const gone = model.subtree(id);
-        const removed = await catalog.objects.delete(id);
-        expect([...removed.objectIds]).toEqual([...gone].sort((a, b) => a - b));
-        for (const one of gone) model.nodes.delete(one);
+        const goneIds = model.subtree(id);
+        const removedObjects = await catalog.objects.delete(id);
+        expect([...removedObjects.objectIds]).toEqual([...goneIds].sort((a, b) => a - b));
+        for (const one of goneIds) model.nodes.delete(one);
       }
     }
 
-    const { rows } = await catalog.objects.list({ viewer: null, vaultIds: [vault.id] }, everything);
+    const { rows } = await catalog.objects.list({ viewer: null, vaultIds: [vault.id] }, everyRow);
     const shape = (row: ObjectRow): unknown => [
       row.id,
       row.path,
@@ -136,8 +136,8 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         folders: children.filter((child) => !child.isFile).length,
         descendants: model.subtree(id).length - 1,
       });
-      const below = await catalog.objects.list({ viewer: null, ancestorId: id }, everything);
-      expect(below.total).toBe(model.subtree(id).length - 1);
+      const objectsBelow = await catalog.objects.list({ viewer: null, ancestorId: id }, everyRow);
+      expect(objectsBelow.total).toBe(model.subtree(id).length - 1);
       expect(node.filename).not.toBe('');
     }
   });
@@ -147,9 +147,9 @@ test('a folder of a path is created once, ignoring case, and never inside a file
   const { objects } = world.catalog;
   const vaultId = ann.vault.id;
   const first = await objects.ensureFolder(vaultId, '/Out/Runs', ann.user.id);
-  const again = await objects.ensureFolder(vaultId, 'out//RUNS/', ann.user.id);
+  const secondFolder = await objects.ensureFolder(vaultId, 'out//RUNS/', ann.user.id);
   expect(first?.path).toBe('/Out/Runs');
-  expect(again?.id).toBe(first?.id);
+  expect(secondFolder?.id).toBe(first?.id);
   expect(await objects.ensureFolder(vaultId, '/', ann.user.id)).toBeNull();
   const file = { vaultId, parentId: first!.id, filename: 'f', userId: ann.user.id };
   await objects.create({ ...file, objectType: 'file' });
@@ -161,15 +161,15 @@ test('a folder of a path is created once, ignoring case, and never inside a file
 test('a parent in another vault is refused', async () => {
   const { objects, vaults } = world.catalog;
   const owner = { accountId: ann.account.id, userId: ann.user.id };
-  const other = await vaults.create({ ...owner, name: 'other' });
-  const folder = await objects.ensureFolder(other.id, '/x', ann.user.id);
-  const inside = {
+  const otherVault = await vaults.create({ ...owner, name: 'other' });
+  const folder = await objects.ensureFolder(otherVault.id, '/x', ann.user.id);
+  const insideFolder = {
     vaultId: ann.vault.id,
     parentId: folder!.id,
     filename: 'y',
     userId: ann.user.id,
   };
-  await expect(objects.create({ ...inside, objectType: 'folder' })).rejects.toMatchObject({
+  await expect(objects.create({ ...insideFolder, objectType: 'folder' })).rejects.toMatchObject({
     code: 'invalid',
     fields: { parent_object_id: [expect.stringContaining('folder in the same vault')] },
   });
@@ -191,23 +191,23 @@ test('deleting a vault returns what it removed, jobs included', async () => {
     storageClass: 'Standard',
   });
   const task = await world.import(ann, dataset.id);
-  const exported = await catalog.exports.create({
+  const createdExport = await catalog.exports.create({
     ...owner,
     datasetId: dataset.id,
     format: 'json',
   });
-  const removed = await catalog.vaults.delete(vault.id);
-  expect(removed).toMatchObject({
+  const removedVault = await catalog.vaults.delete(vault.id);
+  expect(removedVault).toMatchObject({
     datasetIds: [dataset.id],
     files: [{ objectId: file.id, revision: 2 }],
-    exports: [{ id: exported.row.id, filename: null }],
+    exports: [{ id: createdExport.row.id, filename: null }],
     imports: [task.resourceId],
     migrations: [],
-    activeTaskIds: [task.id, exported.task.id],
+    activeTaskIds: [task.id, createdExport.task.id],
   });
-  expect(removed.objectIds).toHaveLength(4);
+  expect(removedVault.objectIds).toHaveLength(4);
   expect(await catalog.vaults.get(vault.id)).toBeUndefined();
   expect(await catalog.objects.get(file.id)).toBeUndefined();
   expect(await catalog.tasks.get(task.id)).toBeUndefined();
-  expect(await catalog.exports.get(exported.row.id)).toBeUndefined();
+  expect(await catalog.exports.get(createdExport.row.id)).toBeUndefined();
 });

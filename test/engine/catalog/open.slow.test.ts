@@ -19,7 +19,7 @@ import {
   SqliteDatabase,
   type Database,
 } from '../../../engine/catalog/database.js';
-import { migrate, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
+import { migrateSchema, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
 import { sql, type Sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
@@ -77,11 +77,11 @@ test('a server that starts while a command works waits for it', async () => {
 test('R8: a second server is refused, in this process and from another one', async () => {
   const catalog = await openCatalog(file);
   await expect(openCatalog(file)).rejects.toThrow('another server uses');
-  const other = await openElsewhere();
-  expect(other.text).toContain('another server uses');
+  const otherOpening = await openElsewhere();
+  expect(otherOpening.text).toContain('another server uses');
   await catalog.close();
-  const third = await openCatalog(file);
-  await third.close();
+  const thirdCatalog = await openCatalog(file);
+  await thirdCatalog.close();
 });
 
 test('R8: a lock is held until it is released, although nothing refers to its catalogue', async () => {
@@ -158,21 +158,23 @@ test('R8: a database of another program is refused', async () => {
 
 test('R8: damage in any page is found on opening', async () => {
   await makeCatalog();
-  const whole = readFileSync(file);
+  const wholeFile = readFileSync(file);
   const pageBytes = 4_096;
-  let refused = 0;
-  for (let page = 1; page * pageBytes < whole.length; page++) {
-    const damaged = Buffer.from(whole);
-    damaged.fill(0xff, page * pageBytes, page * pageBytes + 100);
-    writeFileSync(file, damaged);
-    const opened = await openCatalog(file).catch((error: unknown) => error as { code?: string });
-    if ('close' in opened) await opened.close();
+  let refusedCount = 0;
+  for (let page = 1; page * pageBytes < wholeFile.length; page++) {
+    const damagedFile = Buffer.from(wholeFile);
+    damagedFile.fill(0xff, page * pageBytes, page * pageBytes + 100);
+    writeFileSync(file, damagedFile);
+    const openedCatalog = await openCatalog(file).catch(
+      (error: unknown) => error as { code?: string },
+    );
+    if ('close' in openedCatalog) await openedCatalog.close();
     else {
-      expect(opened.code).toBe('damaged');
-      refused += 1;
+      expect(openedCatalog.code).toBe('damaged');
+      refusedCount += 1;
     }
   }
-  expect(refused).toBe(Math.floor((whole.length - 1) / pageBytes));
+  expect(refusedCount).toBe(Math.floor((wholeFile.length - 1) / pageBytes));
 });
 
 test('R8: a catalogue of a newer release is refused, naming both versions, and left unchanged', async () => {
@@ -198,22 +200,28 @@ test('R8: missing steps of the schema count as damage', async () => {
 test('R8: an older catalogue is migrated step by step, and a failing step changes nothing', async () => {
   await makeCatalog();
   const next = migrations.length + 1;
-  const good = { version: next, name: 'good', statements: ['CREATE TABLE extra (id BIGINT)'] };
-  const bad = {
+  const goodMigration = {
+    version: next,
+    name: 'good',
+    statements: ['CREATE TABLE extra (id BIGINT)'],
+  };
+  const badMigration = {
     version: next + 1,
     name: 'bad',
     statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
   };
   const db = new SqliteDatabase(file);
-  await expect(migrate(db, [...migrations, good, bad])).rejects.toThrow('NONSENSE');
-  const known = [...migrations, good];
-  expect(await schemaVersion(db, known)).toBe(next);
+  await expect(migrateSchema(db, [...migrations, goodMigration, badMigration])).rejects.toThrow(
+    'NONSENSE',
+  );
+  const knownMigrations = [...migrations, goodMigration];
+  expect(await schemaVersion(db, knownMigrations)).toBe(next);
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
-  await migrate(db, known); // nothing left to do
-  expect(await schemaVersion(db, known)).toBe(next);
+  await migrateSchema(db, knownMigrations); // nothing left to do
+  expect(await schemaVersion(db, knownMigrations)).toBe(next);
   await db.close();
 });
 
@@ -266,7 +274,7 @@ async function openElsewhere(
     mode,
   ]);
   let text = '';
-  const answered = new Promise<void>((resolve) => {
+  const childAnswered = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (piece: Buffer) => {
         text += piece.toString();
@@ -275,14 +283,14 @@ async function openElsewhere(
     }
     child.on('exit', () => resolve());
   });
-  await answered;
+  await childAnswered;
   return { child, text };
 }
 
 test('R8: a catalogue of the first release is migrated', async () => {
   const db = new SqliteDatabase(file);
-  await migrate(db, migrations.slice(0, 1));
-  await migrate(db);
+  await migrateSchema(db, migrations.slice(0, 1));
+  await migrateSchema(db);
   expect(await schemaVersion(db)).toBe(migrations.length);
   const columns = await db.all(sql`SELECT name FROM pragma_table_info('imports')`);
   expect(columns.map((row) => row['name'])).toContain('is_dry_run');
@@ -291,7 +299,7 @@ test('R8: a catalogue of the first release is migrated', async () => {
 
 test('R8: files of an earlier release have one version, and all that refers to objects stays', async () => {
   const db = new SqliteDatabase(file);
-  await migrate(db, migrations.slice(0, 18));
+  await migrateSchema(db, migrations.slice(0, 18));
   const at = sql`0, 0`;
   await db.run(sql`INSERT INTO accounts (id, domain, domain_key, name, created_at) VALUES (1, 'a', 'a', 'a', 0)`);
   await db.run(sql`INSERT INTO users (id, account_id, email, email_key, first_name, last_name, role, is_active, created_at)
@@ -310,7 +318,7 @@ test('R8: files of an earlier release have one version, and all that refers to o
   await db.run(sql`INSERT INTO multipart_uploads (id, upload_id, bytes, part_bytes, is_complete, created_at, updated_at)
     VALUES (12, 'u', 5, 5, 0, ${at})`);
   const before = await db.all(sql`SELECT * FROM objects ORDER BY id`);
-  await migrate(db);
+  await migrateSchema(db);
   const after = await db.all(sql`SELECT * FROM objects ORDER BY id`);
   expect(after).toEqual(before.map((row, i) => ({ ...row, last_revision: [0, 1, 3, 0][i], target: null })));
   const rows = async (table: Sql): Promise<unknown[]> => (await db.all(table)).map((row) => Object.values(row));
@@ -330,14 +338,14 @@ test('R8: files of an earlier release have one version, and all that refers to o
 
 test('R8: of the commits of an earlier release, appends have added what they changed', async () => {
   const db = new SqliteDatabase(file);
-  await migrate(db, migrations.slice(0, 7));
+  await migrateSchema(db, migrations.slice(0, 7));
   await db.run(sql`PRAGMA foreign_keys = OFF`);
   for (const [id, mode] of ['append', 'overwrite'].entries()) {
     await db.run(sql`INSERT INTO commits (id, dataset_id, user_id, status, metadata, timestamps, created_at,
       updated_at, title, mode, parent_job_model, parent_job_id, records_total, records_modified, fields, size, log_version)
       VALUES (${id}, 1, 1, 'completed', '{}', '[]', 0, 0, '', ${mode}, '', 1, 9, ${3 + id}, '[]', 0, ${id})`);
   }
-  await migrate(db);
+  await migrateSchema(db);
   const counts = sql`SELECT records_added, records_changed, records_removed FROM commits ORDER BY id`;
   expect((await db.all(counts)).map((row) => Object.values(row))).toEqual([
     [3, 0, 0],

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { commitField, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { everything, publicationOf, World } from './world.js';
+import { everyRow, publicationOf, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });
@@ -38,9 +38,9 @@ async function dump(): Promise<unknown> {
     dataset: await catalog.datasets.get(datasetId),
     object: await catalog.objects.get(datasetId),
     fields: await catalog.fields.all(datasetId),
-    imports: await catalog.imports.list(all, everything),
-    commits: await catalog.commits.list(all, everything),
-    tasks: await catalog.tasks.list(all, everything),
+    imports: await catalog.imports.list(all, everyRow),
+    commits: await catalog.commits.list(all, everyRow),
+    tasks: await catalog.tasks.list(all, everyRow),
   };
 }
 
@@ -212,12 +212,12 @@ test('a second commit adds only new fields, after the others', async () => {
   const edited = (await catalog.fields.all(datasetId))[0]!;
   await catalog.fields.edit(edited.id, { title: 'Mine', entityType: 'gene' });
   const second = await world.import(ann, datasetId);
-  const more = [
+  const moreColumns = [
     ...columns,
     { name: 'score', physical: 'score', type: 'long', isList: false } as const,
   ];
   const publication = await publicationOf(catalog, second, {
-    columns: more,
+    columns: moreColumns,
     logVersion: 1,
     genomeBuild: 'GRCh37',
     recordsTotal: 9,
@@ -238,7 +238,7 @@ test('a second commit adds only new fields, after the others', async () => {
     (await catalog.commits.get(publication.commitId))?.fields.filter((field) => field.is_new),
   ).toEqual([{ name: 'score', is_new: true }]);
   expect((await catalog.datasets.get(datasetId))?.genomeBuilds).toEqual(['GRCh37']);
-  const commits = await catalog.commits.list({ viewer: null, datasetId }, everything);
+  const commits = await catalog.commits.list({ viewer: null, datasetId }, everyRow);
   expect(commits.rows.map((row) => row.logVersion)).toEqual([1, 0]);
   expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
 });
@@ -247,15 +247,15 @@ test('a declared field takes its type from the data only if its type is auto', a
   const { catalog } = world;
   const declare = { datasetId, title: 'T', description: 'D' };
   const open = await catalog.fields.create({ ...declare, name: 'variant', ordering: 9 });
-  const fixed = await catalog.fields.create({
+  const fixedField = await catalog.fields.create({
     ...declare,
     name: 'alleles',
     dataType: 'text',
     isList: true,
   });
   const nested = await catalog.fields.create({ ...declare, name: 'info.AF', entityType: 'sample' });
-  const unused = await catalog.fields.create({ ...declare, name: 'unused' });
-  expect([open.isValid, open.ordering, fixed.ordering, open.dataType]).toEqual([
+  const unusedField = await catalog.fields.create({ ...declare, name: 'unused' });
+  expect([open.isValid, open.ordering, fixedField.ordering, open.dataType]).toEqual([
     false,
     9,
     null,
@@ -269,7 +269,7 @@ test('a declared field takes its type from the data only if its type is auto', a
     ordering: 9,
     title: 'T',
   });
-  expect(await catalog.fields.get(fixed.id)).toMatchObject({
+  expect(await catalog.fields.get(fixedField.id)).toMatchObject({
     dataType: 'text',
     isValid: true,
     isList: true,
@@ -281,7 +281,10 @@ test('a declared field takes its type from the data only if its type is auto', a
     entityType: 'sample',
     isValid: true,
   });
-  expect(await catalog.fields.get(unused.id)).toMatchObject({ isValid: false, dataType: 'auto' });
+  expect(await catalog.fields.get(unusedField.id)).toMatchObject({
+    isValid: false,
+    dataType: 'auto',
+  });
   expect(await catalog.fields.all(datasetId)).toHaveLength(fieldsOfColumns(columns).length + 2);
 });
 

@@ -1,24 +1,24 @@
 import { expect, test } from '@jest/globals';
 import { permissionOn } from '../../../engine/catalog/access.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { migrate, migrations } from '../../../engine/catalog/migrations.js';
+import { migrateSchema, migrations } from '../../../engine/catalog/migrations.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { shareVault } from '../../../engine/catalog/share-vault.js';
-import { constant } from '../../../engine/catalog/sql.js';
+import { constantSql } from '../../../engine/catalog/sql.js';
 import { vaultPermissionTable } from '../../../engine/catalog/vault-permissions.js';
 import { seed } from '../../seed.js';
-import { everything, seeded, World } from './world.js';
+import { everyRow, seeded, CatalogWorld } from './world.js';
 
 test('permissions of an older catalogue are kept, and can be changed', async () => {
   const db = new SqliteDatabase(':memory:');
-  await migrate(
+  await migrateSchema(
     db,
     migrations.slice(
       0,
       migrations.findIndex(({ name }) => name === 'sharing'),
     ),
   );
-  const insert = (statement: string): Promise<number> => db.run(constant(statement));
+  const insert = (statement: string): Promise<number> => db.run(constantSql(statement));
   await insert(`INSERT INTO accounts VALUES (1, 'acme', 'acme', 'acme', 0)`);
   for (const id of [1, 2, 3])
     await insert(
@@ -29,9 +29,9 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
       `INSERT INTO vaults VALUES (${id}, 1, 1, 'v${id}', 'v${id}', NULL, 'general', '{}', '[]', NULL, 0, 'disabled', ${id}, ${id})`,
     );
   await insert(`INSERT INTO vault_permissions VALUES (8, 2, 1), (7, 3, 3), (7, 2, 2)`);
-  await migrate(db);
+  await migrateSchema(db);
   const table = vaultPermissionTable(db);
-  const rows = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, everything)).rows);
+  const rows = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, everyRow)).rows);
   expect((await Promise.all(rows)).flat()).toEqual([
     { id: 1, vaultId: 7, userId: 2, groupId: null, level: 2, createdAt: 7, updatedAt: 7 },
     { id: 2, vaultId: 7, userId: 3, groupId: null, level: 3, createdAt: 7, updatedAt: 7 },
@@ -43,12 +43,12 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
 });
 
 test('a user has the highest of all that was granted to them and their groups', async () => {
-  const below = seeded(seed);
-  const world = await World.make();
-  const { catalog } = world;
-  const owner = await world.user('owner@example.org');
-  const people = await Promise.all(
-    ['a', 'b', 'c'].map((name) => world.user(`${name}@example.org`)),
+  const randomBelow = seeded(seed);
+  const newWorld = await CatalogWorld.make();
+  const { catalog } = newWorld;
+  const owner = await newWorld.user('owner@example.org');
+  const newPeople = await Promise.all(
+    ['a', 'b', 'c'].map((name) => newWorld.user(`${name}@example.org`)),
   );
   const groups = await Promise.all(
     ['x', 'y', 'z'].map((name) => catalog.groups.create({ accountId: owner.account.id, name })),
@@ -59,14 +59,14 @@ test('a user has the highest of all that was granted to them and their groups', 
     ),
   );
   const levels = [null, 'read', 'write', 'admin'] as const;
-  /** What was granted, by vault and holder, and who is in which group. */
+  /** The granted permissions by vault and holder, and the members of each group. */
   const granted = new Map<string, Permission | null>();
   const members = new Set<string>();
   for (let step = 0; step < 400; step += 1) {
-    const person = people[below(3)]!;
-    const group = groups[below(3)]!;
-    const vault = vaults[below(2)]!;
-    if (below(2) === 0) {
+    const person = newPeople[randomBelow(3)]!;
+    const group = groups[randomBelow(3)]!;
+    const vault = vaults[randomBelow(2)]!;
+    if (randomBelow(2) === 0) {
       const membership = `${group.id} ${person.user.id}`;
       if (members.delete(membership)) await catalog.groups.removeMember(group.id, person.user.id);
       else {
@@ -74,19 +74,19 @@ test('a user has the highest of all that was granted to them and their groups', 
         await catalog.groups.addMember(group.id, person.user.id);
       }
     } else {
-      const isUser = below(2) === 0;
-      const permission = levels[below(4)]!;
+      const isUser = randomBelow(2) === 0;
+      const permission = levels[randomBelow(4)]!;
       const holder = isUser ? { userId: person.user.id } : { groupId: group.id };
       granted.set(`${vault.id} ${isUser ? `u${person.user.id}` : `g${group.id}`}`, permission);
       await catalog.transaction((tx) => shareVault(tx, owner.user, vault, holder, permission));
     }
-    for (const { user } of people) {
+    for (const { user } of newPeople) {
       for (const { id } of vaults) {
-        const own = granted.get(`${id} u${user.id}`) ?? null;
+        const grantedLevel = granted.get(`${id} u${user.id}`) ?? null;
         const shared = groups
           .filter((one) => members.has(`${one.id} ${user.id}`))
           .map((one) => granted.get(`${id} g${one.id}`) ?? null);
-        const highest = Math.max(...[own, ...shared].map((one) => levels.indexOf(one)));
+        const highest = Math.max(...[grantedLevel, ...shared].map((one) => levels.indexOf(one)));
         expect([seed, step, await permissionOn(catalog, { user }, id)]).toEqual([seed, step, levels[highest]]); // prettier-ignore
       }
     }

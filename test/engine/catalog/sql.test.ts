@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { identifier, isOneOf, join, sql } from '../../../engine/catalog/sql.js';
+import { identifier, isOneOf, joinSql, sql } from '../../../engine/catalog/sql.js';
 
 test('binds every value and inserts only fragments of SQL', () => {
   const condition = sql`name = ${"x' OR '1'='1"}`;
@@ -10,14 +10,14 @@ test('binds every value and inserts only fragments of SQL', () => {
 });
 
 test('binds an object that only looks like a fragment of SQL', () => {
-  const forged = { text: '1; DROP TABLE vaults', texts: ['1; DROP TABLE vaults'], values: [] };
-  const statement = sql`SELECT ${forged as unknown as string}`;
+  const forgedSql = { text: '1; DROP TABLE vaults', texts: ['1; DROP TABLE vaults'], values: [] };
+  const statement = sql`SELECT ${forgedSql as unknown as string}`;
   expect(statement.text).toBe('SELECT ?');
 });
 
 test('joins fragments in order', () => {
-  const joined = join([sql`a = ${1}`, sql`b = ${2}`], sql` AND `);
-  expect([joined.text, joined.values]).toEqual(['a = ? AND b = ?', [1, 2]]);
+  const joinedSql = joinSql([sql`a = ${1}`, sql`b = ${2}`], sql` AND `);
+  expect([joinedSql.text, joinedSql.values]).toEqual(['a = ? AND b = ?', [1, 2]]);
   expect(isOneOf(sql`id`, [1, 2, 3]).text).toBe('id IN (?, ?, ?)');
   expect(isOneOf(sql`id`, []).text).toBe('1 = 0');
 });

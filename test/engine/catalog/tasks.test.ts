@@ -3,7 +3,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { accountTable } from '../../../engine/catalog/accounts.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { migrate } from '../../../engine/catalog/migrations.js';
+import { migrateSchema } from '../../../engine/catalog/migrations.js';
 import {
   activeStatuses,
   isActive,
@@ -15,13 +15,13 @@ import {
 import { insertTask } from '../../../engine/catalog/task-status.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { userTable } from '../../../engine/catalog/users.js';
-import { everything, publicationOf, seeded, World } from './world.js';
+import { everyRow, publicationOf, seeded, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });
@@ -73,7 +73,7 @@ test('every transition of a task is allowed or refused as the table says, and it
       const task = await world.import(ann, datasetId);
       await arrive(task);
       expect(await statuses(task)).toEqual([from, from]);
-      const moved = await move(task.id).then(
+      const hasMoved = await move(task.id).then(
         () => true,
         (error: unknown) => {
           expect(['conflict', 'invalid']).toContain((error as { code: string }).code);
@@ -81,7 +81,7 @@ test('every transition of a task is allowed or refused as the table says, and it
         },
       );
       const isAllowed = canTransition(from as TaskStatus, to as TaskStatus);
-      expect([from, to, moved]).toEqual([from, to, isAllowed]);
+      expect([from, to, hasMoved]).toEqual([from, to, isAllowed]);
       expect(await statuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
       if (isActive(isAllowed ? (to as TaskStatus) : (from as TaskStatus)))
         await tasks.cancel(task.id);
@@ -113,12 +113,12 @@ test('the job records every change of status and the reason of a failure', async
 
 test('tasks start by priority, then age', async () => {
   const { tasks } = world.catalog;
-  const late = await world.import(ann, datasetId, 20);
+  const lateTask = await world.import(ann, datasetId, 20);
   const first = await world.import(ann, datasetId, 5);
   const second = await world.import(ann, datasetId, 5);
-  const taken = [];
-  for (let i = 0; i < 4; i++) taken.push((await tasks.claim({ runningPerAccount: 10 }))?.id);
-  expect(taken).toEqual([first.id, second.id, late.id, undefined]);
+  const claimedIds = [];
+  for (let i = 0; i < 4; i++) claimedIds.push((await tasks.claim({ runningPerAccount: 10 }))?.id);
+  expect(claimedIds).toEqual([first.id, second.id, lateTask.id, undefined]);
   expect((await tasks.get(first.id))?.attempts).toBe(1);
 });
 
@@ -128,10 +128,10 @@ test('an account at its limit of running tasks waits, and others go first (T0: t
   const bobs = await world.dataset(bob);
   const anns = [];
   for (let i = 0; i < 3; i++) anns.push(await world.import(ann, datasetId, 1));
-  const other = await world.import(bob, bobs, 99);
+  const otherTask = await world.import(bob, bobs, 99);
   expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[0]!.id);
   expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[1]!.id);
-  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(other.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(otherTask.id);
   expect(await tasks.claim({ runningPerAccount: 2 })).toBeUndefined();
   await tasks.complete(anns[0]!.id);
   expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[2]!.id);
@@ -139,10 +139,10 @@ test('an account at its limit of running tasks waits, and others go first (T0: t
 
 test('C4: concurrent calls never get the same task', async () => {
   for (let i = 0; i < 20; i++) await world.import(ann, datasetId);
-  const taken = await Promise.all(
+  const claimedTasks = await Promise.all(
     Array.from({ length: 30 }, () => world.catalog.tasks.claim({ runningPerAccount: 100 })),
   );
-  const ids = taken.filter((task) => task !== undefined).map((task) => task.id);
+  const ids = claimedTasks.filter((task) => task !== undefined).map((task) => task.id);
   expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
 });
 
@@ -163,15 +163,15 @@ test('progress of an attempt that is over changes nothing', async () => {
 test('C3: a restart requeues what was running, in order, however often it happens', async () => {
   const { tasks } = world.catalog;
   const first = await world.import(ann, datasetId, 1);
-  const waiting = await world.import(ann, datasetId, 50);
+  const waitingTask = await world.import(ann, datasetId, 50);
   for (let attempt = 1; attempt <= 5; attempt++) {
     expect((await tasks.claim({ runningPerAccount: 1 }))?.attempts).toBe(attempt);
     const [changed] = await tasks.requeueRunning();
     expect(changed?.id).toBe(first.id);
     expect(await statuses(first)).toEqual(['queued', 'queued']);
   }
-  expect((await tasks.claim({ ids: [waiting.id] }))?.id).toBe(waiting.id);
-  expect(await tasks.claim({ ids: [waiting.id] })).toBeUndefined();
+  expect((await tasks.claim({ ids: [waitingTask.id] }))?.id).toBe(waitingTask.id);
+  expect(await tasks.claim({ ids: [waitingTask.id] })).toBeUndefined();
 });
 
 test('an orderly stop does not count as an attempt', async () => {
@@ -200,10 +200,10 @@ test('C7: cancel includes the job and the children, and is refused once the task
 
 test('C7: cancel cascades to unfinished children', async () => {
   const db = new SqliteDatabase(':memory:');
-  await migrate(db);
+  await migrateSchema(db);
   const account = await accountTable(db).create({ domain: 'acme' });
-  const by = { accountId: account.id, email: 'ann@example.org', role: 'member' } as const;
-  const user = await userTable(db).create(by);
+  const byAnn = { accountId: account.id, email: 'ann@example.org', role: 'member' } as const;
+  const user = await userTable(db).create(byAnn);
   const add = (resourceId: number, parentId: number | null, status: TaskStatus): Promise<TaskRow> =>
     insertTask(
       db,
@@ -223,10 +223,10 @@ test('C7: cancel cascades to unfinished children', async () => {
   const top = await add(1, null, 'running');
   const active = await add(2, top.id, 'queued');
   const done = await add(3, top.id, 'completed');
-  const below = await add(4, active.id, 'pending');
+  const taskBelow = await add(4, active.id, 'pending');
   const canceled = await taskTable(db).cancel(top.id);
-  expect(canceled.map((task) => task.id)).toEqual([top.id, active.id, below.id]);
-  expect((await taskTable(db).get(below.id))?.status).toBe('canceled');
+  expect(canceled.map((task) => task.id)).toEqual([top.id, active.id, taskBelow.id]);
+  expect((await taskTable(db).get(taskBelow.id))?.status).toBe('canceled');
   expect((await taskTable(db).get(done.id))?.status).toBe('completed');
   await db.close();
 });
@@ -282,19 +282,19 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
 test('lists filter and order tasks', async () => {
   const { catalog } = world;
   const viewer = await world.viewer(ann.user.id);
-  const other = await world.dataset(ann, 'other');
+  const otherDataset = await world.dataset(ann, 'other');
   const a = await world.import(ann, datasetId, 7);
-  const b = await world.import(ann, other, 3);
-  const by = { userId: ann.user.id, accountId: ann.account.id };
+  const b = await world.import(ann, otherDataset, 3);
+  const annIds = { userId: ann.user.id, accountId: ann.account.id };
   const { task: c } = await catalog.exports.create({
-    ...by,
+    ...annIds,
     datasetId,
     format: 'json',
     priority: 5,
   });
   await catalog.tasks.cancel(b.id);
   const ids = async (filter: object): Promise<readonly number[]> => {
-    const { rows, total } = await catalog.tasks.list({ viewer, ...filter }, everything);
+    const { rows, total } = await catalog.tasks.list({ viewer, ...filter }, everyRow);
     expect(total).toBe(rows.length);
     return rows.map((row) => row.id);
   };
@@ -325,8 +325,8 @@ test('the queue of an account is limited (T0: tasksQueuedPerAccount)', async () 
   const limit = budgets.tasksQueuedPerAccount;
   await world.catalog.transaction(async (tx) => {
     for (let i = 0; i < limit; i++) {
-      const by = { userId: ann.user.id, accountId: ann.account.id };
-      await tx.exports.create({ ...by, datasetId, format: 'json' });
+      const annIds = { userId: ann.user.id, accountId: ann.account.id };
+      await tx.exports.create({ ...annIds, datasetId, format: 'json' });
     }
   });
   await expect(world.import(ann, datasetId)).rejects.toMatchObject({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { constant, sql } from '../../../engine/catalog/sql.js';
+import { constantSql, sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
 let catalog: Catalog;
@@ -71,7 +71,7 @@ test('R5: a full disk fails writes, keeps the committed rows, and writes succeed
     (await db.get(sql`SELECT COUNT(*) AS n FROM t`))?.['n'];
   await db.run(sql`CREATE TABLE t (text TEXT)`);
   const pages = Number((await db.get(sql`PRAGMA page_count`))?.['page_count']);
-  await db.run(constant(`PRAGMA max_page_count = ${pages + 20}`));
+  await db.run(constantSql(`PRAGMA max_page_count = ${pages + 20}`));
   let rows = 0;
   const fill = async (): Promise<void> => {
     for (;;) {

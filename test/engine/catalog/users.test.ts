@@ -4,37 +4,43 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import { everything, key, World } from './world.js';
+import { everyRow, key, CatalogWorld } from './world.js';
 
 test('a first user is created with account, personal vault and token', async () => {
-  const { catalog } = await World.make();
-  const made = await catalog.transaction((tx) =>
+  const { catalog } = await CatalogWorld.make();
+  const createdUser = await catalog.transaction((tx) =>
     createUser(
       tx,
       { email: 'ann@example.org', domain: 'acme', firstName: 'Ann', token: { name: 'first' } },
       key,
     ),
   );
-  expect(made.account).toMatchObject({ domain: 'acme', name: 'acme' });
-  expect(made.user).toMatchObject({ role: 'primary_owner', firstName: 'Ann', isActive: true });
-  expect(made.vault).toMatchObject({
-    name: `user-${made.user.id}`,
+  expect(createdUser.account).toMatchObject({ domain: 'acme', name: 'acme' });
+  expect(createdUser.user).toMatchObject({
+    role: 'primary_owner',
+    firstName: 'Ann',
+    isActive: true,
+  });
+  expect(createdUser.vault).toMatchObject({
+    name: `user-${createdUser.user.id}`,
     vaultType: 'user',
     isPublic: false,
   });
-  expect(made.token?.secret).toMatch(/^[A-Za-z0-9]{30}$/);
-  expect((await catalog.tokens.authenticate(made.token!.secret, key))?.id).toBe(made.token!.row.id);
+  expect(createdUser.token?.secret).toMatch(/^[A-Za-z0-9]{30}$/);
+  expect((await catalog.tokens.authenticate(createdUser.token!.secret, key))?.id).toBe(
+    createdUser.token!.row.id,
+  );
   const second = await catalog.transaction((tx) =>
     createUser(tx, { email: 'bob@example.org', domain: 'ACME' }, key),
   );
-  expect(second.account.id).toBe(made.account.id);
+  expect(second.account.id).toBe(createdUser.account.id);
   expect([second.user.role, second.token]).toEqual(['member', null]);
-  expect((await catalog.users.list({ accountId: made.account.id }, everything)).total).toBe(2);
+  expect((await catalog.users.list({ accountId: createdUser.account.id }, everyRow)).total).toBe(2);
   await catalog.close();
 });
 
 test('a taken or invalid email address is refused, and no account is left behind', async () => {
-  const { catalog } = await World.make();
+  const { catalog } = await CatalogWorld.make();
   const add = (email: string, domain: string) =>
     catalog.transaction((tx) => createUser(tx, { email, domain }, key));
   await add('ann@example.org', 'acme');
@@ -51,28 +57,29 @@ test('A7: no file of the catalogue contains the secret of a token', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'catalog-'));
   const catalog = await openCatalog(join(folder, 'catalog.sqlite'));
   const secret = 'S3cretS3cretS3cretS3cretS3cret';
-  const made = await catalog.transaction((tx) =>
+  const createdUser = await catalog.transaction((tx) =>
     createUser(tx, { email: 'ann@example.org', domain: 'acme', token: { secret } }, key),
   );
-  const random = await catalog.tokens.create({ userId: made.user.id }, key);
+  const random = await catalog.tokens.create({ userId: createdUser.user.id }, key);
   const dump = (): string =>
     readdirSync(folder)
       .map((name) => readFileSync(join(folder, name), 'latin1'))
       .join('\n');
-  const holds = (text: string): boolean => text.includes(secret) || text.includes(random.secret);
+  const hasSecret = (text: string): boolean =>
+    text.includes(secret) || text.includes(random.secret);
   expect(dump()).toContain('ann@example.org');
-  expect(holds(dump())).toBe(false);
+  expect(hasSecret(dump())).toBe(false);
   await catalog.close();
   expect(dump()).toContain('ann@example.org');
-  expect(holds(dump())).toBe(false);
+  expect(hasSecret(dump())).toBe(false);
   expect(dump()).not.toContain(secret.slice(0, 10));
   rmSync(folder, { recursive: true });
 });
 
 test('A9: tokens end by revocation and expiry, and authenticate only with the right secret and key', async () => {
-  const world = await World.make();
-  const { tokens } = world.catalog;
-  const { user } = await world.user('ann@example.org');
+  const newWorld = await CatalogWorld.make();
+  const { tokens } = newWorld.catalog;
+  const { user } = await newWorld.user('ann@example.org');
   const now = Date.now();
   const { row, secret } = await tokens.create(
     { userId: user.id, expiresAt: now + 1_000, scope: 'read' },
@@ -88,13 +95,13 @@ test('A9: tokens end by revocation and expiry, and authenticate only with the ri
   expect(revoked?.revokedAt).not.toBeNull();
   expect(await tokens.authenticate(secret, key, now)).toBeUndefined();
   expect((await tokens.revoke(row.id))?.revokedAt).toBe(revoked?.revokedAt);
-  await world.catalog.close();
+  await newWorld.catalog.close();
 });
 
 test('a chosen secret must have 30 characters and be unused', async () => {
-  const world = await World.make();
-  const { user } = await world.user('ann@example.org');
-  const { tokens } = world.catalog;
+  const newWorld = await CatalogWorld.make();
+  const { user } = await newWorld.user('ann@example.org');
+  const { tokens } = newWorld.catalog;
   const secret = 'x'.repeat(30);
   await tokens.create({ userId: user.id, secret }, key);
   await expect(tokens.create({ userId: user.id, secret }, key)).rejects.toThrow('exists already');
@@ -108,13 +115,13 @@ test('a chosen secret must have 30 characters and be unused', async () => {
       'exactly 30',
     );
   }
-  await world.catalog.close();
+  await newWorld.catalog.close();
 });
 
 test('the last use of a token is recorded at most once a minute', async () => {
-  const world = await World.make();
-  const { tokens } = world.catalog;
-  const { user } = await world.user('ann@example.org');
+  const newWorld = await CatalogWorld.make();
+  const { tokens } = newWorld.catalog;
+  const { user } = await newWorld.user('ann@example.org');
   const { row } = await tokens.create({ userId: user.id }, key);
   const lastUsed = async (): Promise<number | null> => (await tokens.get(row.id))!.lastUsedAt;
   await tokens.touch(row, 100_000);
@@ -123,11 +130,11 @@ test('the last use of a token is recorded at most once a minute', async () => {
   expect(await lastUsed()).toBe(100_000);
   await tokens.touch((await tokens.get(row.id))!, 160_000);
   expect(await lastUsed()).toBe(160_000);
-  const other = await world.user('bob@example.org');
-  await tokens.create({ userId: other.user.id }, key);
-  expect((await tokens.list({ userId: user.id }, everything)).rows.map((one) => one.id)).toEqual([
+  const otherUser = await newWorld.user('bob@example.org');
+  await tokens.create({ userId: otherUser.user.id }, key);
+  expect((await tokens.list({ userId: user.id }, everyRow)).rows.map((one) => one.id)).toEqual([
     row.id,
   ]);
-  expect((await tokens.list({}, everything)).total).toBe(2);
-  await world.catalog.close();
+  expect((await tokens.list({}, everyRow)).total).toBe(2);
+  await newWorld.catalog.close();
 });

@@ -2,29 +2,29 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { everything, World } from './world.js';
+import { everyRow, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let eve: CreatedUser;
 let viewer: Viewer;
-let made: Record<string, VaultRow>;
+let madeVaults: Record<string, VaultRow>;
 
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   eve = await world.user('eve@elsewhere.org', 'elsewhere');
   viewer = await world.viewer(ann.user.id);
-  const by = { accountId: ann.account.id, userId: ann.user.id };
+  const annIds = { accountId: ann.account.id, userId: ann.user.id };
   const { vaults } = world.catalog;
-  made = {
+  madeVaults = {
     beta: await vaults.create({
-      ...by,
+      ...annIds,
       name: 'beta',
       tags: ['x', ' y ', 'x', ''],
       description: 'Second 100%',
     }),
-    Alpha: await vaults.create({ ...by, name: 'Alpha', defaultStorageClass: 'Essential' }),
+    Alpha: await vaults.create({ ...annIds, name: 'Alpha', defaultStorageClass: 'Essential' }),
     Public: await vaults.create({
       accountId: eve.account.id,
       userId: eve.user.id,
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => world.catalog.close());
 
 async function names(filter: object): Promise<readonly string[]> {
-  const { rows, total } = await world.catalog.vaults.list({ viewer, ...filter }, everything);
+  const { rows, total } = await world.catalog.vaults.list({ viewer, ...filter }, everyRow);
   expect(total).toBe(rows.length);
   return rows.map((row) => row.name);
 }
@@ -49,74 +49,79 @@ test('lists readable vaults by name, ignoring case', async () => {
 });
 
 test('applies the filters of the contract', async () => {
-  const own = ann.vault.name;
+  const ownVaultName = ann.vault.name;
   expect(await names({ name: 'ALPHA' })).toEqual(['Alpha']);
   expect(await names({ accountDomain: 'ELSEWHERE', name: 'public' })).toEqual(['Public']);
   expect(await names({ accountIds: [-1] })).toEqual([]);
-  expect(await names({ accountIds: [ann.account.id] })).toEqual(['Alpha', 'beta', own]);
+  expect(await names({ accountIds: [ann.account.id] })).toEqual(['Alpha', 'beta', ownVaultName]);
   expect(await names({ userIds: [eve.user.id] })).toEqual(['Public']);
-  expect(await names({ vaultType: 'user' })).toEqual([own]);
+  expect(await names({ vaultType: 'user' })).toEqual([ownVaultName]);
   expect(await names({ tag: 'y' })).toEqual(['beta']);
   expect(await names({ storageClass: 'Essential' })).toEqual(['Alpha']);
   expect(await names({ query: 'LPH' })).toEqual(['Alpha']);
   expect(await names({ query: 'second 100%' })).toEqual(['beta']);
-  expect(await names({ ids: [made['beta']!.id, made['secret']!.id] })).toEqual(['beta']);
-  expect(await names({ permission: 'write' })).toEqual(['Alpha', 'beta', own]);
+  expect(await names({ ids: [madeVaults['beta']!.id, madeVaults['secret']!.id] })).toEqual([
+    'beta',
+  ]);
+  expect(await names({ permission: 'write' })).toEqual(['Alpha', 'beta', ownVaultName]);
   expect(await names({ permission: 'admin' })).toEqual(['Alpha', 'beta']);
   for (const fullPath of ['beta', 'acme:BETA', 'beta:/a/b', 'beta/a', 'acme:beta:/a']) {
     expect(await names({ fullPath })).toEqual(['beta']);
   }
-  expect(await names({ fullPath: '~' })).toEqual([own]);
+  expect(await names({ fullPath: '~' })).toEqual([ownVaultName]);
   expect(await names({ fullPath: 'elsewhere:secret' })).toEqual([]);
   expect(await names({ fullPath: '/' })).toEqual([]);
 });
 
 test('a name is unique in its account, ignoring case', async () => {
   const { vaults } = world.catalog;
-  const by = { accountId: ann.account.id, userId: ann.user.id };
-  await expect(vaults.create({ ...by, name: 'BETA' })).rejects.toMatchObject({
+  const annIds = { accountId: ann.account.id, userId: ann.user.id };
+  await expect(vaults.create({ ...annIds, name: 'BETA' })).rejects.toMatchObject({
     fields: { name: [expect.any(String)] },
   });
-  await expect(vaults.update(made['beta']!.id, { name: 'alpha' })).rejects.toThrow(
+  await expect(vaults.update(madeVaults['beta']!.id, { name: 'alpha' })).rejects.toThrow(
     'exists already',
   );
-  const renamed = await vaults.update(made['beta']!.id, {
+  const renamedVault = await vaults.update(madeVaults['beta']!.id, {
     name: 'Beta',
     tags: ['z'],
     metadata: { a: [1] },
   });
-  expect(renamed).toMatchObject({
+  expect(renamedVault).toMatchObject({
     name: 'Beta',
     tags: ['z'],
     metadata: { a: [1] },
     description: 'Second 100%',
   });
   expect([await names({ tag: 'x' }), await names({ tag: 'z' })]).toEqual([[], ['Beta']]);
-  await vaults.update(made['beta']!.id, { name: 'beta', tags: ['x', 'y'] });
+  await vaults.update(madeVaults['beta']!.id, { name: 'beta', tags: ['x', 'y'] });
 });
 
 test('a personal vault cannot be renamed', async () => {
   const { vaults } = world.catalog;
   await expect(vaults.update(ann.vault.id, { name: 'mine' })).rejects.toThrow('cannot be renamed');
-  const same = await vaults.update(ann.vault.id, { name: ann.vault.name, description: 'mine' });
-  expect(same?.description).toBe('mine');
+  const sameVault = await vaults.update(ann.vault.id, {
+    name: ann.vault.name,
+    description: 'mine',
+  });
+  expect(sameVault?.description).toBe('mine');
   expect((await vaults.personal(ann.user.id))?.id).toBe(ann.vault.id);
 });
 
 test('counts the objects at the root', async () => {
   const { vaults, objects } = world.catalog;
-  const at = { vaultId: made['Alpha']!.id, userId: ann.user.id };
+  const at = { vaultId: madeVaults['Alpha']!.id, userId: ann.user.id };
   await objects.ensureFolder(at.vaultId, '/a/b', ann.user.id);
   await objects.create({ ...at, parentId: null, objectType: 'file', filename: 'f' });
-  const counts = await vaults.childCounts([at.vaultId, made['beta']!.id]);
+  const counts = await vaults.childCounts([at.vaultId, madeVaults['beta']!.id]);
   expect(counts.get(at.vaultId)).toEqual({ children: 2, folders: 1 });
-  expect(counts.get(made['beta']!.id)).toEqual({ children: 0, folders: 0 });
+  expect(counts.get(madeVaults['beta']!.id)).toEqual({ children: 0, folders: 0 });
 });
 
 test('ids are not reused after a deletion', async () => {
   const { vaults } = world.catalog;
-  const by = { accountId: ann.account.id, userId: ann.user.id };
-  const first = await vaults.create({ ...by, name: 'brief' });
+  const annIds = { accountId: ann.account.id, userId: ann.user.id };
+  const first = await vaults.create({ ...annIds, name: 'brief' });
   await vaults.delete(first.id);
-  expect((await vaults.create({ ...by, name: 'brief' })).id).toBeGreaterThan(first.id);
+  expect((await vaults.create({ ...annIds, name: 'brief' })).id).toBeGreaterThan(first.id);
 });

@@ -10,17 +10,17 @@ import { random } from '../../random.js';
 export const key = new TextEncoder().encode('a key for tests only');
 
 /** A page with everything on it. */
-export const everything = { limit: 10_000, offset: 0 };
+export const everyRow = { limit: 10_000, offset: 0 };
 
 /** A catalogue in memory, with people in it. */
-export class World {
+export class CatalogWorld {
   readonly catalog: Catalog;
   constructor(catalog: Catalog) {
     this.catalog = catalog;
   }
 
-  static async make(): Promise<World> {
-    return new World(await openCatalog(':memory:'));
+  static async make(): Promise<CatalogWorld> {
+    return new CatalogWorld(await openCatalog(':memory:'));
   }
 
   async user(email: string, domain = 'acme', role: Role = 'member'): Promise<CreatedUser> {
@@ -39,14 +39,14 @@ export class World {
 
   /** A dataset with this name at the root of the user's personal vault. */
   async dataset(owner: CreatedUser, filename = 'variants'): Promise<number> {
-    const made = await this.catalog.datasets.create({
+    const createdDataset = await this.catalog.datasets.create({
       vaultId: owner.vault.id,
       parentId: null,
       filename,
       userId: owner.user.id,
       storageClass: 'Standard',
     });
-    return made.dataset.id;
+    return createdDataset.dataset.id;
   }
 
   /** A queued import into a dataset. */
@@ -63,7 +63,7 @@ export class World {
   }
 }
 
-/** What a worker's result for this import would publish, one column of one record. */
+/** The publication of an import's result, with one column of one record. */
 export async function publicationOf(
   tables: Tables,
   task: TaskRow,

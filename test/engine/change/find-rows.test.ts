@@ -15,16 +15,16 @@ import { writeSegment } from '../store/write-segment.js';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-ids-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const given: Column = { name: '_id', physical: 'given_id', type: 'string', isList: false };
+const givenIdColumn: Column = { name: '_id', physical: 'given_id', type: 'string', isList: false };
 const columns = [{ given: ['given_id'], stored: ['_id'] }];
 let files = 0;
 
 /** A segment of the records of a commit, or of these strings beside their own ids. */
-async function written(rows: number, commit: number, strings?: readonly (string | null)[]) {
+async function writeRecords(rows: number, commit: number, strings?: readonly (string | null)[]) {
   const path = join(folder, `${files++}.parquet`);
-  const own = strings === undefined ? [] : [given];
-  const data = batchOf(own, strings === undefined ? [] : [strings], rows, BigInt(commit));
-  const { stats, blockChecksums } = await writeSegment({ columns: own, data, rows }, path);
+  const givenColumns = strings === undefined ? [] : [givenIdColumn];
+  const data = batchOf(givenColumns, strings === undefined ? [] : [strings], rows, BigInt(commit));
+  const { stats, blockChecksums } = await writeSegment({ columns: givenColumns, data, rows }, path);
   const { min, max } = stats['_id']!;
   const ids = Array.from(data.getChild('_id')!, String);
   return {
@@ -42,68 +42,74 @@ test.each([
   ['many', 12_000],
 ])(`%s ids are found where a loop finds them (STRANDLAKE_SEED=${seed})`, async (_, count) => {
   const next = random(seed);
-  const made = [await written(3_000, 1), await written(1, 2), await written(9_000, 5)];
-  const all = made.flatMap(({ ids }) => ids);
-  const wanted = Array.from({ length: count }, () =>
+  const writtenSegments = [
+    await writeRecords(3_000, 1),
+    await writeRecords(1, 2),
+    await writeRecords(9_000, 5),
+  ];
+  const all = writtenSegments.flatMap(({ ids }) => ids);
+  const wantedIds = Array.from({ length: count }, () =>
     next() < 0.7 ? all[Math.floor(next() * all.length)]! : `nobody ${Math.floor(next() * 1e6)}`,
   );
-  const half = wanted.length >> 1;
-  const lists = [wanted.slice(0, half), wanted.slice(half)];
-  const sources = await Promise.all(lists.map((list, i) => written(list.length, 9 + i, list)));
-  const segments = made.map((segment) => {
-    const gone = segment.ids.flatMap((_id, row) => (next() < 0.2 ? [row] : []));
-    const deletion = gone.length > 0 ? deletionVector(Int32Array.from(gone)) : undefined;
-    return { ...segment, deletion, gone: new Set(gone) };
+  const halfLength = wantedIds.length >> 1;
+  const lists = [wantedIds.slice(0, halfLength), wantedIds.slice(halfLength)];
+  const sources = await Promise.all(lists.map((list, i) => writeRecords(list.length, 9 + i, list)));
+  const segments = writtenSegments.map((segment) => {
+    const goneRows = segment.ids.flatMap((_id, row) => (next() < 0.2 ? [row] : []));
+    const deletion = goneRows.length > 0 ? deletionVector(Int32Array.from(goneRows)) : undefined;
+    return { ...segment, deletion, gone: new Set(goneRows) };
   });
   const found = findRows({ wanted: sources, columns, segments, isUnique: false });
-  const set = new Set(wanted);
+  const set = new Set(wantedIds);
   expect(found.distinct).toBe(set.size);
   expect(found.missing).toBeUndefined();
   const firstWith = (id: string): readonly [number, number] => {
-    const at = wanted.indexOf(id);
-    return at < half ? [0, at] : [1, at - half];
+    const at = wantedIds.indexOf(id);
+    return at < halfLength ? [0, at] : [1, at - halfLength];
   };
   for (const [i, { ids, gone }] of segments.entries()) {
     const rows = ids.flatMap((id, row) => (set.has(id) && !gone.has(row) ? [row] : []));
-    const one = found.segments[i]!;
-    expect([...one.rows]).toEqual(rows);
-    expect([...one.rowIds]).toEqual(rows.map((row) => 100 + row));
-    const given = rows.map((row) => firstWith(ids[row]!));
-    expect([...one.files].map((file, at) => [file, one.given[at]])).toEqual(given);
+    const foundSegment = found.segments[i]!;
+    expect([...foundSegment.rows]).toEqual(rows);
+    expect([...foundSegment.rowIds]).toEqual(rows.map((row) => 100 + row));
+    const expectedIndices = rows.map((row) => firstWith(ids[row]!));
+    expect([...foundSegment.files].map((file, at) => [file, foundSegment.given[at]])).toEqual(
+      expectedIndices,
+    );
   }
 });
 
 test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEED=${seed})`, async () => {
   const next = random(seed);
-  const some = (ids: readonly string[]): string => ids[Math.floor(next() * ids.length)]!;
-  const made = await Promise.all(
+  const someId = (ids: readonly string[]): string => ids[Math.floor(next() * ids.length)]!;
+  const writtenSegments = await Promise.all(
     [2_000, 300, 1].map(async (rows, chunk) => {
       const builder = new BatchBuilder();
       for (let row = 0; row < rows; row++) builder.endRecord();
-      const whole = withRecordIds(builder.finish(), 481_200_000, chunk);
+      const wholeBatch = withRecordIds(builder.finish(), 481_200_000, chunk);
       const path = join(folder, `${files++}.parquet`);
-      const { blockChecksums } = await writeSegment(whole, path);
-      const ids = Array.from(whole.data.getChild('_id')!, String);
-      const gone = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
-      const deletion = gone.length > 0 ? deletionVector(gone) : undefined;
+      const { blockChecksums } = await writeSegment(wholeBatch, path);
+      const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
+      const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
+      const deletion = goneRows.length > 0 ? deletionVector(goneRows) : undefined;
       const idRuns = [{ firstId: firstRecordId(481_200_000, chunk), rows }];
-      const placed = { idRuns, baseRowId: 7 * chunk };
-      return { path, blockChecksums, ids, deletion, bounds: undefined, rows, ...placed };
+      const placedIds = { idRuns, baseRowId: 7 * chunk };
+      return { path, blockChecksums, ids, deletion, bounds: undefined, rows, ...placedIds };
     }),
   );
-  const all = made.flatMap(({ ids }) => ids);
-  const changed = (id: string): string => {
+  const all = writtenSegments.flatMap(({ ids }) => ids);
+  const changedId = (id: string): string => {
     const at = Math.floor(next() * id.length);
-    return id.slice(0, at) + some(['0', 'z', 'Z', '', ' ', '00']) + id.slice(at + 1);
+    return id.slice(0, at) + someId(['0', 'z', 'Z', '', ' ', '00']) + id.slice(at + 1);
   };
-  const wanted = Array.from({ length: 3_000 }, () => (next() < 0.6 ? some(all) : changed(some(all)))); // prettier-ignore
-  const source = await written(wanted.length, 9, wanted);
+  const wantedIds = Array.from({ length: 3_000 }, () => (next() < 0.6 ? someId(all) : changedId(someId(all)))); // prettier-ignore
+  const source = await writeRecords(wantedIds.length, 9, wantedIds);
   const search = { wanted: [source], columns, isUnique: false };
   const read = findRows({
     ...search,
-    segments: made.map((one) => ({ ...one, idRuns: undefined })),
+    segments: writtenSegments.map((one) => ({ ...one, idRuns: undefined })),
   });
-  expect(findRows({ ...search, segments: made })).toEqual(read);
+  expect(findRows({ ...search, segments: writtenSegments })).toEqual(read);
   expect(read.segments.some(({ rows }) => rows.length > 500)).toBe(true);
 });
 
@@ -115,15 +121,17 @@ test.each([
   async (_, runs) => {
     const builder = new BatchBuilder();
     for (let row = 0; row < 50; row++) builder.endRecord();
-    const whole = withRecordIds(builder.finish(), 481_300_000, 0);
+    const wholeBatch = withRecordIds(builder.finish(), 481_300_000, 0);
     const path = join(folder, `${files++}.parquet`);
-    const { blockChecksums } = await writeSegment(whole, path);
-    const ids = Array.from(whole.data.getChild('_id')!, String);
+    const { blockChecksums } = await writeSegment(wholeBatch, path);
+    const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
     const deletion = deletionVector(Int32Array.of(7));
     const stored = { path, blockChecksums, deletion, bounds: undefined, rows: 50, baseRowId: 0, idRuns: runs(50) }; // prettier-ignore
     const repeatedIn = async (...lists: readonly (readonly string[])[]) => {
-      const wanted = await Promise.all(lists.map((list, i) => written(list.length, 20 + i, list)));
-      const search = { wanted, columns, segments: [stored] };
+      const wantedSegments = await Promise.all(
+        lists.map((list, i) => writeRecords(list.length, 20 + i, list)),
+      );
+      const search = { wanted: wantedSegments, columns, segments: [stored] };
       expect(findRows({ ...search, isUnique: false }).repeated).toBeUndefined();
       return findRows({ ...search, isUnique: true }).repeated;
     };
@@ -135,12 +143,12 @@ test.each([
 );
 
 test('the first record without an id is named', async () => {
-  const whole = await written(2, 1, ['a', 'b']);
-  const holed = await written(3, 2, ['c', null, null]);
-  const { missing, distinct } = findRows({ wanted: [whole, holed], columns, segments: [], isUnique: false }); // prettier-ignore
+  const wholeSegment = await writeRecords(2, 1, ['a', 'b']);
+  const holed = await writeRecords(3, 2, ['c', null, null]);
+  const { missing, distinct } = findRows({ wanted: [wholeSegment, holed], columns, segments: [], isUnique: false }); // prettier-ignore
   expect([missing, distinct]).toEqual([[1, 1], 3]);
-  const without = await written(2, 3);
-  expect(findRows({ wanted: [without], columns, segments: [], isUnique: false }).missing).toEqual([
-    0, 0,
-  ]);
+  const withoutIds = await writeRecords(2, 3);
+  expect(
+    findRows({ wanted: [withoutIds], columns, segments: [], isUnique: false }).missing,
+  ).toEqual([0, 0]);
 });

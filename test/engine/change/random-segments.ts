@@ -14,8 +14,8 @@ export interface Written {
   readonly values: readonly (readonly Value[])[];
 }
 
-/** Writes a segment, perhaps an intermediate one, with random records, which have the `_id`s that are given, or those of their rows. */
-export async function written(
+/** Writes a segment, perhaps an intermediate one, with random records; their `_id`s are given or those of their rows. */
+export async function writeRecords(
   path: string,
   next: () => number,
   columns: Columns,
@@ -36,25 +36,25 @@ export async function written(
 }
 
 /** Some of the columns, and of the members of objects. */
-export function some(next: () => number, columns: Columns): Columns {
+export function someColumns(next: () => number, columns: Columns): Columns {
   return columns
     .filter(() => next() < 0.8)
     .map((one) => {
-      const members = some(next, one.children ?? []);
+      const members = someColumns(next, one.children ?? []);
       return members.length === 0 ? one : { ...one, children: members };
     });
 }
 
 /** The value of a narrower column as one of the wide column: members that it lacks are null. */
-export function widened(wide: Column, value: Value | undefined): Value {
+export function widenValue(wide: Column, value: Value | undefined): Value {
   if (value === null || value === undefined) return null;
   if (wide.isList) {
     const item = { ...wide, isList: false };
-    return (value as readonly Value[]).map((element) => widened(item, element));
+    return (value as readonly Value[]).map((element) => widenValue(item, element));
   }
   if (wide.children === undefined) return value;
   const object = value as Readonly<Record<string, Value>>;
-  const members = wide.children.map((child) => [child.physical, widened(child, object[child.physical])] as const); // prettier-ignore
+  const members = wide.children.map((child) => [child.physical, widenValue(child, object[child.physical])] as const); // prettier-ignore
   return Object.fromEntries(members);
 }
 

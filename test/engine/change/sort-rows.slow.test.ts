@@ -14,7 +14,7 @@ import { seed } from '../../seed.js';
 import { difference } from '../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
-import { some, valuesOf, widened } from './random-segments.js';
+import { someColumns, valuesOf, widenValue } from './random-segments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-sort-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -32,23 +32,23 @@ interface ModelRow {
 test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed})`, async () => {
   for (let round = 0; round < 10; round++) {
     const next = random(seed + round);
-    const where = `STRANDLAKE_SEED=${seed}, round ${round}`;
-    const below = (most: number): number => Math.floor(next() * most);
+    const caseText = `STRANDLAKE_SEED=${seed}, round ${round}`;
+    const belowMost = (most: number): number => Math.floor(next() * most);
     const columns = randomColumns(next, 5, 2);
     const sources: MergeSource[] = [];
-    const written: (readonly (readonly Value[])[])[] = [];
+    const writtenValues: (readonly (readonly Value[])[])[] = [];
     const model: ModelRow[] = [];
-    let nextId = below(3) * 2 ** 33;
+    let nextId = belowMost(3) * 2 ** 33;
     /** The number of the source that has the record of a row id. */
     const owners = new Map<number, ModelRow>();
-    for (let source = 0; source < 2 + below(4); source++) {
-      const replaced = [...owners.keys()].filter(() => next() < 0.2).toSorted((a, b) => a - b);
-      const isReplacing = replaced.length > 0 && next() < 0.7;
-      const own = some(next, columns);
-      const rows = isReplacing ? replaced.length : 1 + below(next() < 0.2 ? 9_000 : 400);
-      const rowIds = isReplacing ? replaced : Array.from({ length: rows }, () => nextId++);
-      const stored = isReplacing ? [rowIdColumn, ...own] : own;
-      const values = own.map((column) => {
+    for (let source = 0; source < 2 + belowMost(4); source++) {
+      const replacedRows = [...owners.keys()].filter(() => next() < 0.2).toSorted((a, b) => a - b);
+      const isReplacing = replacedRows.length > 0 && next() < 0.7;
+      const ownColumns = someColumns(next, columns);
+      const rows = isReplacing ? replacedRows.length : 1 + belowMost(next() < 0.2 ? 9_000 : 400);
+      const rowIds = isReplacing ? replacedRows : Array.from({ length: rows }, () => nextId++);
+      const stored = isReplacing ? [rowIdColumn, ...ownColumns] : ownColumns;
+      const values = ownColumns.map((column) => {
         const style = randomStyle(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
       });
@@ -66,53 +66,56 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
             : { baseRowId: rowIds[0]!, idRuns: [{ firstId, rows }] }),
         },
       });
-      written.push(values);
+      writtenValues.push(values);
       for (const [row, rowId] of rowIds.entries()) {
         const before = owners.get(rowId);
         if (before) model[model.indexOf(before)] = { ...before, isDeleted: true };
-        const made = { rowId, isDeleted: false, source, row };
-        model.push(made);
-        owners.set(rowId, made);
+        const modelRow = { rowId, isDeleted: false, source, row };
+        model.push(modelRow);
+        owners.set(rowId, modelRow);
       }
     }
-    // Some records are deleted, and replaced by none.
+    // Some records are deleted without a replacement.
     for (const [i, one] of model.entries())
       if (!one.isDeleted && next() < 0.1) model[i] = { ...one, isDeleted: true };
     const deleting = sources.map(({ file, segment }, source) => {
-      const gone = model.filter((one) => one.source === source && one.isDeleted);
-      const rows = Int32Array.from(gone, ({ row }) => row).toSorted();
+      const goneRows = model.filter((one) => one.source === source && one.isDeleted);
+      const rows = Int32Array.from(goneRows, ({ row }) => row).toSorted();
       return { file, segment: { ...segment, ...(rows.length > 0 && { deletion: deletionVector(rows) }) } }; // prettier-ignore
     });
     const dropsDeleted = next() < 0.3;
-    const spans = spansOf({ sources: deleting, rowsPerSpan: 1 + below(1_000), dropsDeleted });
+    const spans = spansOf({ sources: deleting, rowsPerSpan: 1 + belowMost(1_000), dropsDeleted });
     const expected = [false, true].map(
       (isDeleted) =>
       model.filter((one) => one.isDeleted === isDeleted && !(isDeleted && dropsDeleted)).toSorted((a, b) => a.rowId - b.rowId || a.source - b.source), // prettier-ignore
     ) as [ModelRow[], ModelRow[]];
     let [live, dead] = [0, 0];
-    const present = presentColumns(columns, deleting.map(({ segment }) => segment.columns)); // prettier-ignore
+    const columnsPresent = presentColumns(columns, deleting.map(({ segment }) => segment.columns)); // prettier-ignore
     const ids: string[][] = [];
     for (const { file, segment } of deleting)
       ids.push((await valuesOf({ ...segment, path: file }, [])).get('_id')!.map(String));
     for (const span of spans) {
       const path = newFile();
       const { segment, origins } = await sortRows({ sources: deleting, span, columns, file: path });
-      expect([where, segment.path]).toEqual([where, basename(path)]);
+      expect([caseText, segment.path]).toEqual([caseText, basename(path)]);
       const rows = span.isDeleted
         ? expected[1].slice(dead, (dead += segment.rows))
         : expected[0].slice(live, (live += segment.rows));
-      await check(where, { ...segment, path }, rows);
+      await check(caseText, { ...segment, path }, rows);
       const found = decodedOrigins(origins, segment.rows);
-      expect([where, [...found.sources]]).toEqual([where, rows.map(({ source }) => source)]);
-      expect([where, [...found.rows]]).toEqual([where, rows.map(({ row }) => row)]);
-      const gone = segment.deletion ? deletedRows(segment.deletion).length : 0;
-      expect([where, gone]).toEqual([where, span.isDeleted ? segment.rows : 0]);
+      expect([caseText, [...found.sources]]).toEqual([caseText, rows.map(({ source }) => source)]);
+      expect([caseText, [...found.rows]]).toEqual([caseText, rows.map(({ row }) => row)]);
+      const goneCount = segment.deletion ? deletedRows(segment.deletion).length : 0;
+      expect([caseText, goneCount]).toEqual([caseText, span.isDeleted ? segment.rows : 0]);
     }
-    expect([where, live, dead]).toEqual([where, expected[0].length, expected[1].length]);
+    expect([caseText, live, dead]).toEqual([caseText, expected[0].length, expected[1].length]);
 
     async function check(at: string, segment: Segment, rows: readonly ModelRow[]): Promise<void> {
       const isStored = storesRowIds(segment);
-      const found = await valuesOf(segment, isStored ? [rowIdColumn, ...present] : present);
+      const found = await valuesOf(
+        segment,
+        isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent,
+      );
       const rowIds = isStored
         ? found.get(rowIdColumn.physical)!.map(Number)
         : rows.map((_, i) => segment.baseRowId! + i);
@@ -123,11 +126,11 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
       // A record that replaces another has its `_id` in the product; here the ids of replacing sources are their own.
       if (runs && rows.every(({ source }) => !storesRowIds(deleting[source]!.segment)))
         expect([at, runs]).toEqual([at, expectedIds]);
-      for (const column of present) {
+      for (const column of columnsPresent) {
         const list = rows.map(({ source, row }) => {
-          const own = deleting[source]!.segment.columns.filter(({ physical }) => physical !== rowIdColumn.physical); // prettier-ignore
-          const index = own.findIndex(({ physical }) => physical === column.physical);
-          return index < 0 ? null : widened(column, written[source]![index]![row]!);
+          const ownColumns = deleting[source]!.segment.columns.filter(({ physical }) => physical !== rowIdColumn.physical); // prettier-ignore
+          const index = ownColumns.findIndex(({ physical }) => physical === column.physical);
+          return index < 0 ? null : widenValue(column, writtenValues[source]![index]![row]!);
         });
         expect([at, difference(list, found.get(column.physical)!)]).toEqual([at, undefined]);
       }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { BlockList, isIP } from 'node:net';
 import {
-  holds,
+  contains,
   isForbidden,
   isPublic,
   parseAddress,
@@ -63,19 +63,24 @@ describe('addresses', () => {
       const read = parseAddress(text)!;
       if (!is4) {
         // The URL's parser writes the shortest form; both are the same address.
-        const short = new URL(`http://[${text}]`).hostname;
-        expect([short, parseAddress(short)]).toEqual([short, read]);
+        const shortAddress = new URL(`http://[${text}]`).hostname;
+        expect([shortAddress, parseAddress(shortAddress)]).toEqual([shortAddress, read]);
       }
       const bits = Math.floor(random() * ((is4 ? 32 : 128) + 1));
       const family = is4 ? 'ipv4' : 'ipv6';
       const list = new BlockList();
       list.addSubnet(text, bits, family);
-      const near = is4
+      const nearAddress = is4
         ? text.replace(/\d+$/, (last) => String(Number(last) ^ 1))
         : text.replace(/[^:]+$/, word());
       if (!/^0:0:0:0:0:(0|ffff):/.test(text)) {
-        const found = holds({ address: read, bits }, parseAddress(near)!);
-        expect([text, bits, near, found]).toEqual([text, bits, near, list.check(near, family)]);
+        const found = contains({ address: read, bits }, parseAddress(nearAddress)!);
+        expect([text, bits, nearAddress, found]).toEqual([
+          text,
+          bits,
+          nearAddress,
+          list.check(nearAddress, family),
+        ]);
       }
     }
   });
@@ -143,9 +148,9 @@ describe('addresses', () => {
 });
 
 describe('allowed addresses (N1)', () => {
-  const own = [address('93.184.216.34')];
+  const ownAddresses = [address('93.184.216.34')];
   const may = (entries: readonly string[], host: string, port: number, at: string): boolean =>
-    mayConnect({ host, port, address: address(at) }, entries.map(parseAllowed), own);
+    mayConnect({ host, port, address: address(at) }, entries.map(parseAllowed), ownAddresses);
 
   test.each([
     [[], 'example.org', 443, '93.184.216.35', true],

@@ -18,7 +18,7 @@ function naiveCrc(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-const altered = (): AppError => new AppError('damaged', 'altered');
+const alteredError = (): AppError => new AppError('damaged', 'altered');
 
 describe(`checksums of blocks (seed ${seed})`, () => {
   const random = new Random(seed);
@@ -54,22 +54,22 @@ describe(`checksums of blocks (seed ${seed})`, () => {
     for (let round = 0; round < 60; round++) {
       const file = bytesOf(1 + random.below(5 * blockBytes));
       const sums = checksumsOf(file);
-      const bad = random.below(file.length);
+      const badByte = random.below(file.length);
       const isAltered = random.chance(0.7);
       const stored = Buffer.from(file);
-      if (isAltered) stored[bad]! ^= 1 << random.below(8);
-      const blocks = new VerifiedBlocks(sums, file.length, altered);
+      if (isAltered) stored[badByte]! ^= 1 << random.below(8);
+      const blocks = new VerifiedBlocks(sums, file.length, alteredError);
       for (let i = 0; i < 20; i++) {
         const from = random.below(file.length);
         const length = 1 + random.below(Math.min(file.length - from, random.pick([10, 1e6])));
         const touches = (block: number): boolean =>
           block * blockBytes < from + length && (block + 1) * blockBytes > from;
-        const into = Buffer.alloc(length);
-        const read = (): void => blocks.read(into, from, reading(stored));
-        if (isAltered && touches(Math.floor(bad / blockBytes))) expect(read).toThrow('altered');
+        const target = Buffer.alloc(length);
+        const read = (): void => blocks.read(target, from, reading(stored));
+        if (isAltered && touches(Math.floor(badByte / blockBytes))) expect(read).toThrow('altered');
         else {
           read();
-          expect(into.equals(file.subarray(from, from + length))).toBe(true);
+          expect(target.equals(file.subarray(from, from + length))).toBe(true);
         }
       }
     }
@@ -79,9 +79,9 @@ describe(`checksums of blocks (seed ${seed})`, () => {
     const file = bytesOf(2 * blockBytes);
     const sums = checksumsOf(file);
     for (const size of [0, blockBytes, 2 * blockBytes + 1])
-      expect(() => new VerifiedBlocks(sums, size, altered)).toThrow('altered');
-    const shorter = new VerifiedBlocks(sums, 2 * blockBytes - 1, altered);
-    const into = Buffer.alloc(1);
-    expect(() => shorter.read(into, blockBytes, reading(file))).toThrow('altered');
+      expect(() => new VerifiedBlocks(sums, size, alteredError)).toThrow('altered');
+    const shorter = new VerifiedBlocks(sums, 2 * blockBytes - 1, alteredError);
+    const target = Buffer.alloc(1);
+    expect(() => shorter.read(target, blockBytes, reading(file))).toThrow('altered');
   });
 });

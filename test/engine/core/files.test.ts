@@ -77,10 +77,10 @@ describe('files', () => {
       await file.abort();
     }
     expect(await readdir(join(root, 'objects'))).toEqual([]);
-    const good = await createFile(folder.object(13, 1), { md5: true });
-    for (let i = 0; i < 3; i++) await good.write(piece);
+    const goodFile = await createFile(folder.object(13, 1), { md5: true });
+    for (let i = 0; i < 3; i++) await goodFile.write(piece);
     const md5 = createHash('md5').update(piece).update(piece).update(piece).digest('hex');
-    expect(await good.finish()).toEqual({ bytes: 3 * piece.length, md5, sha256: '' });
+    expect(await goodFile.finish()).toEqual({ bytes: 3 * piece.length, md5, sha256: '' });
   });
 
   test.each([
@@ -119,15 +119,15 @@ describe('files', () => {
 
   test('counts bytes and md5 while writing, and reads ranges', async () => {
     const path = folder.object(12, 1);
-    const written = await writeStream(path, [text('hello '), text('world')]);
-    expect(written).toEqual({ bytes: 11, md5: '5eb63bbbe01eeed093cb22bb8f5acdc3', sha256: '' });
+    const writtenFile = await writeStream(path, [text('hello '), text('world')]);
+    expect(writtenFile).toEqual({ bytes: 11, md5: '5eb63bbbe01eeed093cb22bb8f5acdc3', sha256: '' });
     const file = await files.openFile(path);
     try {
       expect(new TextDecoder().decode(await file.read(6, 100))).toBe('world');
       expect((await file.read(50, 10)).byteLength).toBe(0);
-      let whole = '';
-      for await (const piece of file.stream(0, 11, 4)) whole += new TextDecoder().decode(piece);
-      expect(whole).toBe('hello world');
+      let wholeText = '';
+      for await (const piece of file.stream(0, 11, 4)) wholeText += new TextDecoder().decode(piece);
+      expect(wholeText).toBe('hello world');
     } finally {
       await file.close();
     }
@@ -173,10 +173,10 @@ describe('files', () => {
       await expect(files.openFile(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
       await expect(files.fileStats(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
       await symlink(outside, folder.dataset(6));
-      const inside = folder.datasetFile(6, 'secret');
-      await expect(files.openFile(inside)).rejects.toThrow('symbolic link');
-      await expect(createFile(`${inside}2`)).rejects.toThrow('symbolic link');
-      await files.sweep(folder.datasets);
+      const insidePath = folder.datasetFile(6, 'secret');
+      await expect(files.openFile(insidePath)).rejects.toThrow('symbolic link');
+      await expect(createFile(`${insidePath}2`)).rejects.toThrow('symbolic link');
+      await files.sweepFolder(folder.datasets);
       expect(await readdir(outside)).toEqual(['secret']);
     } finally {
       await rm(outside, { recursive: true });

@@ -45,11 +45,11 @@ describe('parseJson', () => {
   });
 
   test('reports repeated keys with their offset', () => {
-    const seen: [string, number][] = [];
+    const seenKeys: [string, number][] = [];
     parseJson('{"a":1,"b":{"a":2,"a":3},"a":4}', {
-      onDuplicate: (key, offset) => seen.push([key, offset]),
+      onDuplicate: (key, offset) => seenKeys.push([key, offset]),
     });
-    expect(seen).toEqual([
+    expect(seenKeys).toEqual([
       ['a', 18],
       ['a', 25],
     ]);

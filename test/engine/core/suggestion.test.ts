@@ -21,13 +21,13 @@ const alphabet = [...'abcdefgilmnoprstuvwxy_- ÉèΩ1'];
 function isWithin(most: number, a: string, b: string): boolean {
   if (most < 0) return false;
   if (a === b) return true;
-  const swapped = a.length > 1 && b.length > 1 && a[0] === b[1] && a[1] === b[0];
+  const isSwapped = a.length > 1 && b.length > 1 && a[0] === b[1] && a[1] === b[0];
   return (
     (a[0] === b[0] && a !== '' && isWithin(most, a.slice(1), b.slice(1))) ||
     (a !== '' && b !== '' && isWithin(most - 1, a.slice(1), b.slice(1))) ||
     (a !== '' && isWithin(most - 1, a.slice(1), b)) ||
     (b !== '' && isWithin(most - 1, a, b.slice(1))) ||
-    (swapped && isWithin(most - 1, a.slice(2), b.slice(2)))
+    (isSwapped && isWithin(most - 1, a.slice(2), b.slice(2)))
   );
 }
 
@@ -35,28 +35,32 @@ const letters = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]/
 
 test(`a misspelt word means the nearest name, by a count of all mistakes (seed ${seed})`, () => {
   const next = random(seed);
-  const below = (end: number): number => Math.floor(next() * end);
-  const pick = <T>(from: readonly T[]): T => from[below(from.length)]!;
+  const belowEnd = (end: number): number => Math.floor(next() * end);
+  const pick = <T>(from: readonly T[]): T => from[belowEnd(from.length)]!;
   let meant = 0;
   for (let i = 0; i < 2_000; i++) {
     let word: string = pick(names);
-    for (let n = below(4); n > 0; n--) {
-      const at = below(word.length + 1);
+    for (let n = belowEnd(4); n > 0; n--) {
+      const at = belowEnd(word.length + 1);
       const letter = pick(alphabet);
       const [head, tail] = [word.slice(0, at), word.slice(at + 1)];
       word = pick([head + tail, head + letter + (word[at] ?? '') + tail, head + letter + tail]);
     }
-    const plain = letters(word);
+    const plainLetters = letters(word);
     const mistakesOf = (name: string): number => {
-      const other = letters(name);
-      const length = Math.max(plain.length, other.length);
-      const allowed = length >= 8 ? 2 : length >= 4 ? 1 : 0;
-      return [0, 1, 2].find((most) => most <= allowed && isWithin(most, plain, other)) ?? Infinity;
+      const otherLetters = letters(name);
+      const length = Math.max(plainLetters.length, otherLetters.length);
+      const allowedMistakes = length >= 8 ? 2 : length >= 4 ? 1 : 0;
+      return (
+        [0, 1, 2].find(
+          (most) => most <= allowedMistakes && isWithin(most, plainLetters, otherLetters),
+        ) ?? Infinity
+      );
     };
-    const least = Math.min(...names.map(mistakesOf));
-    const wanted = least === Infinity || word === '' ? undefined : names.find((name) => mistakesOf(name) === least); // prettier-ignore
+    const leastMistakes = Math.min(...names.map(mistakesOf));
+    const expectedName = leastMistakes === Infinity || word === '' ? undefined : names.find((name) => mistakesOf(name) === leastMistakes); // prettier-ignore
     const found = suggestionFor(word, names);
-    expect([word, found]).toEqual([word, wanted]);
+    expect([word, found]).toEqual([word, expectedName]);
     if (found !== undefined) meant += 1;
   }
   expect(meant).toBeGreaterThan(500);

@@ -23,7 +23,7 @@ function field(name: string, expression: string | null, more: Partial<Annotation
   };
 }
 
-function annotated(
+function annotateJson(
   json: string,
   fields: readonly AnnotationField[],
   more: Partial<AnnotationRequest> = {},
@@ -45,7 +45,7 @@ describe('the annotation examples of the specification', () => {
       }),
       field('message', "value + ' world'", { dataType: 'string' }),
     ];
-    expect(annotated('{"message": "hello"}', fields)).toBe(
+    expect(annotateJson('{"message": "hello"}', fields)).toBe(
       "{'message': 'hello world', 'split_message': ['hello', 'world']}",
     );
   });
@@ -66,7 +66,7 @@ describe('the annotation examples of the specification', () => {
         ordering: 2,
       }),
     ];
-    expect(annotated('{"row": "20 14370 rs6054257 G A"}', fields)).toBe(
+    expect(annotateJson('{"row": "20 14370 rs6054257 G A"}', fields)).toBe(
       "{'variant': 'GRCh37-20-14370-14370-A', 'rsid': 'rs6054257'}",
     );
   });
@@ -77,24 +77,24 @@ describe('the annotation examples of the specification', () => {
       field('p', 'record.n * 2', { dataType: 'integer' }),
     ];
     const json = '{"n": 4, "d": 0}';
-    expect(annotated(json, fields)).toBe(
+    expect(annotateJson(json, fields)).toBe(
       "{'n': 4, 'd': 0, 'q': None, 'p': 8, '_errors': {'q': 'division by zero (line 1, column 10)'}}",
     );
-    expect(annotated(json, fields, { includeErrors: false })).toBe(
+    expect(annotateJson(json, fields, { includeErrors: false })).toBe(
       "{'n': 4, 'd': 0, 'q': None, 'p': 8}",
     );
   });
 
   test('4: a failing cast is an error', () => {
-    expect(annotated('{}', [field('x', "'abc'", { dataType: 'integer' })])).toBe(
+    expect(annotateJson('{}', [field('x', "'abc'", { dataType: 'integer' })])).toBe(
       `{'x': None, '_errors': {'x': "Invalid value for data type integer: 'abc'"}}`,
     );
   });
 
   test('5: depends_on beats ordering, and a circle is an error', () => {
     const a = field('a', 'record.b + 1', { dependsOn: ['b'] });
-    expect(annotated('{}', [a, field('b', '1', { ordering: 5 })])).toBe("{'a': 2, 'b': 1}");
-    expect(() => annotated('{}', [a, field('b', '1', { dependsOn: ['a'] })])).toThrow(
+    expect(annotateJson('{}', [a, field('b', '1', { ordering: 5 })])).toBe("{'a': 2, 'b': 1}");
+    expect(() => annotateJson('{}', [a, field('b', '1', { dependsOn: ['a'] })])).toThrow(
       'Fields depend on each other in a circle: a → b → a',
     );
   });
@@ -102,18 +102,18 @@ describe('the annotation examples of the specification', () => {
   test('6: an explosion comes before the fields', () => {
     const fields = [field('lower', 'record.g.lower()')];
     const preExpression = "explode(record, fields=['g'])";
-    expect(annotated('{"g": ["A", "B"], "i": 1}', fields, { preExpression })).toBe(
+    expect(annotateJson('{"g": ["A", "B"], "i": 1}', fields, { preExpression })).toBe(
       "{'g': 'A', 'i': 1, 'lower': 'a'} {'g': 'B', 'i': 1, 'lower': 'b'}",
     );
   });
 
   test('7: a left join', () => {
     const rows = valueOfJson('[{"gene": "TP53", "age": 54}, {"gene": "TP53", "age": 61}]');
-    const none = valueOfJson('[]');
+    const emptyList = valueOfJson('[]');
     const functions = new Map<string, HostFunction>([
       [
         'dataset_query',
-        (runtime, args) => (reprOf(runtime, args[4]!).includes('TP53') ? rows : none),
+        (runtime, args) => (reprOf(runtime, args[4]!).includes('TP53') ? rows : emptyList),
       ],
     ]);
     const fields = [
@@ -128,7 +128,7 @@ describe('the annotation examples of the specification', () => {
       }),
     ];
     const postExpression = "explode(record, fields=['b_age'])";
-    const join = (json: string) => annotated(json, fields, { postExpression }, functions);
+    const join = (json: string) => annotateJson(json, fields, { postExpression }, functions);
     expect(join('{"gene": "TP53"}')).toBe(
       "{'gene': 'TP53', 'b_age': 54} {'gene': 'TP53', 'b_age': 61}",
     );
@@ -137,18 +137,18 @@ describe('the annotation examples of the specification', () => {
 
   test('8: a declared field that is missing is None', () => {
     const fields = [field('x', null, { dataType: 'string' }), field('y', "record.x or 'none'")];
-    expect(annotated('{}', fields)).toBe("{'x': None, 'y': 'none'}");
+    expect(annotateJson('{}', fields)).toBe("{'x': None, 'y': 'none'}");
   });
 });
 
 test('a record passes unchanged where the expression before the fields fails', () => {
-  const text = annotated('{"a": 1}', [field('b', '2')], { preExpression: '5' });
+  const text = annotateJson('{"a": 1}', [field('b', '2')], { preExpression: '5' });
   expect(text).toContain("'a': 1, 'b': 2, '_errors': {'pre_annotation_expression': ");
-  expect(annotated('{"a": 1}', [], { preExpression: 'None' })).toBe('');
+  expect(annotateJson('{"a": 1}', [], { preExpression: 'None' })).toBe('');
 });
 
 test('fields of the schema are None for expressions and are not added', () => {
-  expect(annotated('{}', [field('y', 'record.z is None')], { schemaFields: ['z'] })).toBe(
+  expect(annotateJson('{}', [field('y', 'record.z is None')], { schemaFields: ['z'] })).toBe(
     "{'y': True}",
   );
 });
@@ -200,13 +200,13 @@ test('an expression is evaluated from the values at the paths that it reads', ()
 });
 
 test('a value that is not at hand is looked up with its whole field', () => {
-  const whole = recordOf('{"o": {"a": 1, "n": null}, "s": "text", "z": null}');
+  const wholeRecord = recordOf('{"o": {"a": 1, "n": null}, "s": "text", "z": null}');
   const found = (text: string) => {
     const expression = compileExpression(text);
-    const source = { ...noFields, lookUp: (name: string) => whole.map.get(name) };
-    const looked = attempt(() => expression.evaluatePaths([undefined], source));
-    expect(looked).toEqual(attempt(() => expression.evaluate(whole)));
-    return looked;
+    const source = { ...noFields, lookUp: (name: string) => wholeRecord.map.get(name) };
+    const lookedUp = attempt(() => expression.evaluatePaths([undefined], source));
+    expect(lookedUp).toEqual(attempt(() => expression.evaluate(wholeRecord)));
+    return lookedUp;
   };
   expect(found('record.o.a')).toBe(1);
   expect(found('record.o.n')).toBe(null);

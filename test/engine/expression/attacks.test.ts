@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { evaluated } from './evaluated.js';
+import { evaluateText } from './evaluated.js';
 
 /* Expressions that attack the host, or its time and memory (threats E1, E2, E3). */
 
@@ -11,7 +11,7 @@ const cases = readFileSync('test/engine/expression/attacks.txt', 'utf8')
 
 describe('a hostile expression is an error that names its reason', () => {
   test.each(cases)('%s', (expression, reason) => {
-    const result = evaluated(expression, '{"a": 1}');
+    const result = evaluateText(expression, '{"a": 1}');
     expect(result).toMatch(/^! /);
     expect(result).toContain(reason);
   });
@@ -29,20 +29,20 @@ describe('a hostile expression is an error that names its reason', () => {
     ['targets', `[1 for ${'('.repeat(5000)}a`],
     ['f-strings', `f'{${'('.repeat(5000)}1${')'.repeat(5000)}}'`],
   ])('deep nesting of %s', (_name, expression) => {
-    expect(evaluated(expression)).toBe(
+    expect(evaluateText(expression)).toBe(
       '! LimitError: Expression limit exceeded: nesting of more than 200 levels',
     );
   });
 
   test('a source of more than 100,000 characters', () => {
-    expect(evaluated(`'${'a'.repeat(100_000)}'`)).toContain(
+    expect(evaluateText(`'${'a'.repeat(100_000)}'`)).toContain(
       'a source of more than 100000 characters',
     );
   });
 
   test('as much nesting as is allowed, in as many calls', () => {
-    const deep = `${'-('.repeat(90)}f(f)${')'.repeat(90)}`;
-    expect(evaluated(`(lambda f: f(f))(lambda f: ${deep})`)).toMatch(/^! LimitError/);
+    const deepExpression = `${'-('.repeat(90)}f(f)${')'.repeat(90)}`;
+    expect(evaluateText(`(lambda f: f(f))(lambda f: ${deepExpression})`)).toMatch(/^! LimitError/);
   });
 });
 
@@ -50,11 +50,11 @@ test('the time is limited by the clock that is given, without the time of functi
   let now = 0;
   const clock = () => (now += 300);
   const expression = 'sum(1 for i in range(1000000))';
-  expect(evaluated(expression, '{}', { clock })).toBe(
+  expect(evaluateText(expression, '{}', { clock })).toBe(
     '! LimitError: Expression limit exceeded: more than 2 s',
   );
   const still = { clock: () => 0 };
-  expect(evaluated(expression, '{}', still)).toBe('1000000');
+  expect(evaluateText(expression, '{}', still)).toBe('1000000');
 });
 
 test('the time of functions of the host has a limit of its own', () => {
@@ -66,7 +66,7 @@ test('the time of functions of the host has a limit of its own', () => {
   const functions = new Map([['dataset_count', slow]]);
   const calls = (count: number): string => {
     const expression = `sum(dataset_count("a") for i in range(${count}))`;
-    return evaluated(expression, '{}', { clock: () => now }, { functions });
+    return evaluateText(expression, '{}', { clock: () => now }, { functions });
   };
   expect(calls(8)).toBe('24');
   expect(calls(9)).toBe(
@@ -76,10 +76,10 @@ test('the time of functions of the host has a limit of its own', () => {
 
 test('the number of calls of dataset functions is limited', () => {
   const functions = new Map([['dataset_count', () => 3]]);
-  expect(evaluated('dataset_count("a")', '{}', {}, { functions })).toBe('3');
-  expect(evaluated('[dataset_count("a") for i in range(101)]', '{}', {}, { functions })).toContain(
-    'more than 100 dataset calls',
-  );
+  expect(evaluateText('dataset_count("a")', '{}', {}, { functions })).toBe('3');
+  expect(
+    evaluateText('[dataset_count("a") for i in range(101)]', '{}', {}, { functions }),
+  ).toContain('more than 100 dataset calls');
 });
 
 describe('a regular expression takes time in proportion to pattern and text', () => {
@@ -93,7 +93,10 @@ describe('a regular expression takes time in proportion to pattern and text', ()
   ])('%s', (pattern, length) => {
     const text = 'a'.repeat(length);
     expect(
-      evaluated(`search(${JSON.stringify(pattern)}, record.s)`, JSON.stringify({ s: `${text}!` })),
+      evaluateText(
+        `search(${JSON.stringify(pattern)}, record.s)`,
+        JSON.stringify({ s: `${text}!` }),
+      ),
     ).toBe('False');
   });
 });

@@ -22,7 +22,7 @@ function cast(text: string, type: string, isList: boolean | null): string {
 }
 
 /** Section 5.3: the results, the types, the value and the list. */
-const published: readonly [string, string, string, string][] = [
+const publishedCases: readonly [string, string, string, string][] = [
   [`''|['']`, 'string text', `''`, `['']`],
   ['[]', 'string text', 'None', '[]'],
   [`''|['']|None|[None]`, 'integer float long double', 'None', '[None]'],
@@ -36,7 +36,7 @@ const published: readonly [string, string, string, string][] = [
 ];
 
 describe('the published table of casts', () => {
-  const cases = published.flatMap(([results, types, value, list]) =>
+  const cases = publishedCases.flatMap(([results, types, value, list]) =>
     results
       .split('|')
       .flatMap((result) => types.split(' ').map((type) => [result, type, value, list] as const)),

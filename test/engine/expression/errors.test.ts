@@ -40,14 +40,14 @@ test('an error of a cast has no position, and neither has one of a limit that to
     [cast, () => castResult(cast.runtime, cast.evaluate(recordOf('{"a": "x"}')), 'integer', false), "type integer: 'x'"],
   ]; // prettier-ignore
   for (const [failed, run, message] of failures) {
-    const error = thrown(run);
+    const error = errorOf(run);
     expect(error.message).toContain(message);
     const { position, text } = failed.failure(error);
     expect([position, text]).toEqual([undefined, error.message]);
   }
 });
 
-function thrown(run: () => unknown): Error {
+function errorOf(run: () => unknown): Error {
   try {
     run();
   } catch (error) {
@@ -59,7 +59,7 @@ function thrown(run: () => unknown): Error {
 test('records that fail in the same way have their own positions', () => {
   const expression = compileExpression('1 / record.a + 1 / record.b');
   const texts = ['{"a": 0, "b": 1}', '{"a": 1, "b": 0}', '{"a": 0, "b": 0}'].map((json) => {
-    const error = thrown(() => expression.evaluate(recordOf(json)));
+    const error = errorOf(() => expression.evaluate(recordOf(json)));
     return expression.failure(error).text;
   });
   expect(texts).toEqual([

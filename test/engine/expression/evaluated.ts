@@ -19,7 +19,7 @@ export function recordOf(json: string): PyDict {
 }
 
 /** The repr of an expression's value, or `!`, the class and the text of its error. */
-export function evaluated(
+export function evaluateText(
   text: string,
   json = '{}',
   options: ExpressionOptions = {},
@@ -34,7 +34,7 @@ export function evaluated(
   }
 }
 
-/** As `evaluated`, with iterators and views as the lists that they become in results. */
+/** As `evaluateText`, with iterators and views as the lists that they become in results. */
 export function evaluatedPlain(text: string, json: string): string {
   try {
     const expression = compileExpression(text);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { libraryFunctions } from '../../../engine/expression/library/library.js';
-import { evaluated } from './evaluated.js';
+import { evaluateText } from './evaluated.js';
 
 const host = {
   now: Date.UTC(2026, 0, 3, 3, 4, 5),
@@ -14,14 +14,14 @@ const cases = readFileSync('test/engine/expression/regex-cases.txt', 'utf8')
   .map((line) => line.split('\t') as [string, string]);
 
 test.each(cases)('%s', (expression, expected) => {
-  expect(evaluated(expression, '{}', {}, host)).toBe(expected);
+  expect(evaluateText(expression, '{}', {}, host)).toBe(expected);
 });
 
 test('each function has a signature, a text and an example of known names', () => {
   for (const { name, signature, text, example } of libraryFunctions.values()) {
     expect(signature.startsWith(`${name}(`)).toBe(true);
     expect(text).toMatch(/\.$/);
-    expect(evaluated(example)).not.toContain('NameError');
+    expect(evaluateText(example)).not.toContain('NameError');
   }
   expect(libraryFunctions.size).toBe(35);
 });

@@ -35,17 +35,17 @@ test(`numbers of many records are those of each record (seed ${seed})`, () => {
     JSON.stringify({ i, o: { j: columns.j[row] }, f: columns.f[row] }),
   );
   const atoms = ['record.i', 'record.o.j', "record['f']", '3', '-2', '0.5', '16384', 'True'];
-  const made = (depth: number): string => {
+  const randomExpression = (depth: number): string => {
     if (depth === 0) return pick(atoms);
     const operator = pick([...'+-*/%', '//', '+', '-', '<', '<=', '==', '!=', '>', 'and', 'or', 'if', '-x', 'not']); // prettier-ignore
-    const [a, b] = [made(depth - 1), made(depth - 1)];
-    if (operator === 'if') return `(${a} if ${made(depth - 1)} else ${b})`;
+    const [a, b] = [randomExpression(depth - 1), randomExpression(depth - 1)];
+    if (operator === 'if') return `(${a} if ${randomExpression(depth - 1)} else ${b})`;
     if (operator === '-x') return `(-${a})`;
     return operator === 'not' ? `(not ${a})` : `(${a} ${operator} ${b})`;
   };
-  let compared = 0;
+  let comparedCount = 0;
   for (let round = 0; round < 400; round++) {
-    const source = made(1 + Math.floor(next() * 3));
+    const source = randomExpression(1 + Math.floor(next() * 3));
     const expression = compileExpression(source);
     const columnOf = (path: number): NumberColumn => {
       const name = (expression.pathsRead as readonly (readonly string[])[])[path]!.at(-1)!;
@@ -57,13 +57,15 @@ test(`numbers of many records are those of each record (seed ${seed})`, () => {
     for (let row = 0; row < rows; row++) {
       const value = found.values[row]!;
       if (Number.isNaN(value)) continue;
-      const ours = { float: new Float(value), int: value, bool: value === 1 }[found.kind];
-      const wanted = oneResult(() => expression.evaluate(valueOfJson(records[row]!) as PyDict));
-      expect([source, records[row], ours]).toEqual([source, records[row], wanted]);
-      compared++;
+      const ourValue = { float: new Float(value), int: value, bool: value === 1 }[found.kind];
+      const expectedResult = oneResult(() =>
+        expression.evaluate(valueOfJson(records[row]!) as PyDict),
+      );
+      expect([source, records[row], ourValue]).toEqual([source, records[row], expectedResult]);
+      comparedCount++;
     }
   }
-  expect(compared).toBeGreaterThan(2000);
+  expect(comparedCount).toBeGreaterThan(2000);
 });
 
 /** A value, or the text of an error. */

@@ -22,15 +22,15 @@ test(`a position is the line and the character that the text before it ends in (
 });
 
 test('the time to compile grows as the length of the source', () => {
-  const took = (items: number): number => {
+  const timeOf = (items: number): number => {
     const source = `[${'1,'.repeat(items)}1]`;
     const from = performance.now();
     compileExpression(source);
     return performance.now() - from;
   };
-  took(4000);
+  timeOf(4000);
   // Ten times the length takes ten times as long, not a hundred times. The shortest of several times is that without other work in between.
-  const least = (items: number): number =>
-    Math.min(...Array.from({ length: 5 }, () => took(items)));
-  expect(least(40_000)).toBeLessThan(40 * least(4000));
+  const leastTime = (items: number): number =>
+    Math.min(...Array.from({ length: 5 }, () => timeOf(items)));
+  expect(leastTime(40_000)).toBeLessThan(40 * leastTime(4000));
 });

@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { compileExpression } from '../../../engine/expression/expression.js';
-import { evaluated, recordOf } from './evaluated.js';
+import { evaluateText, recordOf } from './evaluated.js';
 
-/** What CPython 3.11 has and the language does not: complex numbers, `++`. */
-const known = /\*\* 0\.5|\*\* -|\+\+/;
+/** Features of CPython 3.11 that the language lacks: complex numbers, `++`. */
+const knownDifferences = /\*\* 0\.5|\*\* -|\+\+/;
 
 const file = process.env['STRANDLAKE_EXPRESSIONS'];
 const bytes = readFileSync(file ?? 'test/engine/expression/random-cases.txt.gz');
@@ -22,29 +22,29 @@ const cases = lines
     const json = records[Number(record)]!;
     return { json, text: JSON.parse(source!) as string, result: result!, from, to };
   })
-  .filter(({ text }) => !known.test(text));
+  .filter(({ text }) => !knownDifferences.test(text));
 
-const found = readFileSync('test/engine/expression/python-cases.txt', 'utf8')
+const recordedCases = readFileSync('test/engine/expression/python-cases.txt', 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => line.split('\t') as [string, string]);
 
-test.each(found)('%s', (text, expected) => expect(evaluated(text)).toBe(expected));
+test.each(recordedCases)('%s', (text, expected) => expect(evaluateText(text)).toBe(expected));
 
 test('gives the values and errors of CPython 3.11 for 5000 random expressions (recorded with seed 7)', () => {
   expect(cases.length).toBeGreaterThan(4900);
-  const different = cases.flatMap(({ json, text, result }) => {
-    const wanted = result.startsWith('=') ? result.slice(1) : `! ${result}`;
-    const got = evaluated(text, json);
-    return got === wanted ? [] : [{ text, wanted, got }];
+  const differentCases = cases.flatMap(({ json, text, result }) => {
+    const expectedText = result.startsWith('=') ? result.slice(1) : `! ${result}`;
+    const actualText = evaluateText(text, json);
+    return actualText === expectedText ? [] : [{ text, wanted: expectedText, got: actualText }];
   });
-  expect(different).toEqual([]);
+  expect(differentCases).toEqual([]);
 });
 
 test('the position of an error is in what CPython 3.11 marks in its traceback', () => {
   const errors = cases.filter(({ from }) => from !== undefined && from !== '0');
   expect(errors.length).toBeGreaterThan(1000);
-  const different = errors.flatMap(({ json, text, result, from, to }) => {
+  const differentErrors = errors.flatMap(({ json, text, result, from, to }) => {
     const expression = compileExpression(text);
     const record = recordOf(json);
     try {
@@ -56,5 +56,5 @@ test('the position of an error is in what CPython 3.11 marks in its traceback', 
       return isInside ? [] : [{ text, result, from, to, column }];
     }
   });
-  expect(different).toEqual([]);
+  expect(differentErrors).toEqual([]);
 });

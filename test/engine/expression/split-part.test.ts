@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
-import { evaluated } from './evaluated.js';
+import { evaluateText } from './evaluated.js';
 
 test(`a part of a split text is the item of the list of parts (seed ${seed})`, () => {
   const next = random(seed);
@@ -13,9 +13,9 @@ test(`a part of a split text is the item of the list of parts (seed ${seed})`, (
     const separator = pick(['-', ';', '; ', 'a', '😀', '--', 'xyz']);
     const index = Math.floor(next() * 9) - 4;
     const record = JSON.stringify({ s: pick([s, s, s, null, 7, [s]]) });
-    const found = evaluated(`record.s.split('${separator}')[${index}]`, record);
-    const wanted = evaluated(`(lambda parts: parts[${index}])(record.s.split('${separator}'))`, record); // prettier-ignore
-    expect([record, separator, index, found]).toEqual([record, separator, index, wanted]);
+    const found = evaluateText(`record.s.split('${separator}')[${index}]`, record);
+    const expectedText = evaluateText(`(lambda parts: parts[${index}])(record.s.split('${separator}'))`, record); // prettier-ignore
+    expect([record, separator, index, found]).toEqual([record, separator, index, expectedText]);
   }
 });
 
@@ -24,9 +24,9 @@ test('a part of a split text costs what the list would cost', () => {
     const expression = compileExpression(source, { limits: { elements: 10 } });
     return evaluatedError(() => expression.evaluate(undefined));
   };
-  const whole = limit("('a,' * 20).split(',')");
-  expect(whole).toContain('a collection of more than 10 elements');
-  expect(limit("('a,' * 20).split(',')[3]")).toBe(whole);
+  const limitError = limit("('a,' * 20).split(',')");
+  expect(limitError).toContain('a collection of more than 10 elements');
+  expect(limit("('a,' * 20).split(',')[3]")).toBe(limitError);
   expect(limit("('a,' * 9).split(',')[3]")).toBe('');
   expect(limit("[0].pop().split(',')[3]")).toContain("'int' object has no attribute 'split'");
 });

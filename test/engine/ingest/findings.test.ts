@@ -11,10 +11,15 @@ import {
 } from '../../../engine/ingest/findings.js';
 import type { Column } from '../../../engine/core/types.js';
 
-const lenient = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false };
+const lenientParams = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: false,
+};
 
 test('counts a record with several errors once', () => {
-  const collector = new FindingCollector(lenient);
+  const collector = new FindingCollector(lenientParams);
   collector.reject(2, 301, 'a', 'no');
   collector.reject(2, 304, 'b', 'no');
   collector.reject(3, 301, 'a', 'again');
@@ -30,7 +35,7 @@ test('counts a record with several errors once', () => {
 });
 
 test('stops at the first error when asked to', () => {
-  const collector = new FindingCollector({ ...lenient, raiseOnErrors: true });
+  const collector = new FindingCollector({ ...lenientParams, raiseOnErrors: true });
   collector.warn(1, 302, 'a', 'list');
   expect(collector.isStopped).toBe(false);
   collector.reject(2, 301, 'a', 'no');
@@ -38,16 +43,16 @@ test('stops at the first error when asked to', () => {
 });
 
 test('strict validation makes warnings errors', () => {
-  expect(new FindingCollector(lenient).warn(1, 302, 'a', 'x')).toBe(false);
-  const strict = new FindingCollector({ ...lenient, strict: true });
+  expect(new FindingCollector(lenientParams).warn(1, 302, 'a', 'x')).toBe(false);
+  const strict = new FindingCollector({ ...lenientParams, strict: true });
   expect(strict.warn(1, 302, 'a', 'x')).toBe(true);
   expect(strict.result()).toMatchObject({ errors: 1, warnings: 0, records: 1 });
 });
 
 test('a final pass and disabled validation collect no warnings', () => {
   for (const collector of [
-    new FindingCollector({ ...lenient, strict: true }, true),
-    new FindingCollector({ ...lenient, disable: true }),
+    new FindingCollector({ ...lenientParams, strict: true }, true),
+    new FindingCollector({ ...lenientParams, disable: true }),
   ]) {
     expect(collector.warn(1, 302, 'a', 'x')).toBe(false);
     expect(collector.result()).toEqual(noFindings);
@@ -56,7 +61,7 @@ test('a final pass and disabled validation collect no warnings', () => {
 
 describe('merged findings', () => {
   const part = (lines: readonly number[]) => {
-    const collector = new FindingCollector(lenient);
+    const collector = new FindingCollector(lenientParams);
     for (const line of lines) collector.reject(line, 301, 'pos', `line ${line} is wrong`);
     collector.warn(1, 302, 'tags', 'one value');
     return collector.result();
@@ -149,7 +154,7 @@ describe('merged findings', () => {
   });
 
   test('are bounded in answers, however many fields are wrong', () => {
-    const collector = new FindingCollector(lenient);
+    const collector = new FindingCollector(lenientParams);
     for (let i = 0; i < 10_000; i++) collector.reject(i + 1, 301, `f${i}`, 'no');
     const json = validationJson(mergeFindings([{ findings: collector.result(), linesBefore: 0 }]));
     expect(json['errors']).toHaveLength(20);
@@ -159,7 +164,7 @@ describe('merged findings', () => {
 
 describe('new columns', () => {
   const column = (name: string): Column => ({ name, physical: name, type: 'long', isList: false });
-  const codes = (existing: Column[], final: Column[], params = lenient) =>
+  const codes = (existing: Column[], final: Column[], params = lenientParams) =>
     columnFindings(existing, final, params).examples.map(
       ({ code, level, field }) => `${code} ${level} ${field}`,
     );
@@ -171,10 +176,12 @@ describe('new columns', () => {
 
   test('are an error under strict validation unless allowed', () => {
     const final = [column('a'), column('b')];
-    expect(codes([column('a')], final, { ...lenient, strict: true })).toEqual(['203 error b']);
-    expect(codes([column('a')], final, { ...lenient, strict: true, allowNewFields: true })).toEqual(
-      [],
-    );
+    expect(codes([column('a')], final, { ...lenientParams, strict: true })).toEqual([
+      '203 error b',
+    ]);
+    expect(
+      codes([column('a')], final, { ...lenientParams, strict: true, allowNewFields: true }),
+    ).toEqual([]);
   });
 
   test('with names that break the strict rules get code 202', () => {

@@ -5,7 +5,12 @@ import { RejectedLines, shiftedLine } from '../../../engine/ingest/rejected-line
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const lenient = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false };
+const lenientParams = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: false,
+};
 const limits = { maxBytes: 1 << 20, maxTextBytes: 100 };
 
 /** The rows that were kept, as another parser reads them. */
@@ -79,7 +84,7 @@ describe('rejected lines', () => {
 
   test('are discarded when the chunk is read again', () => {
     const rejected = lines('a\nb\n');
-    const report = new FindingCollector(lenient, false, rejected);
+    const report = new FindingCollector(lenientParams, false, rejected);
     report.reject(1, 301, 'n', 'no');
     report.restart();
     report.reject(2, 301, 'n', 'no');
@@ -98,7 +103,7 @@ describe('rejected lines', () => {
       const asked = wanted.map((_, i) => i + 1).filter(() => next() < 0.6);
       for (const line of asked) rejected.add(line, 0, null, 'no');
       const got = rowsOf(rejected).map(({ line, text: own }) => [line, own]);
-      // Without a line feed behind it, a return at the very end belongs to the last line.
+      // Without a line feed after it, a return at the very end belongs to the last line.
       expect([seed, got]).toEqual([seed, asked.map((line) => [line, wanted[line - 1]])]);
     }
   });

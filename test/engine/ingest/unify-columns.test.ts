@@ -38,16 +38,16 @@ describe('unifyColumns', () => {
   });
 
   test('merges the members of objects at every level', () => {
-    const a = object('o', [named('x', 'long'), object('p', [named('u', 'long')])]);
+    const a = object('o', [namedColumn('x', 'long'), object('p', [namedColumn('u', 'long')])]);
     const b = object('o', [
-      object('p', [named('v', 'boolean'), named('u', 'double')]),
-      named('y', 'date'),
+      object('p', [namedColumn('v', 'boolean'), namedColumn('u', 'double')]),
+      namedColumn('y', 'date'),
     ]);
     expect(unifyColumns([], [[a], [b]]).columns).toEqual([
       object('o', [
-        named('x', 'long'),
-        object('p', [named('u', 'double'), named('v', 'boolean')]),
-        named('y', 'date'),
+        namedColumn('x', 'long'),
+        object('p', [namedColumn('u', 'double'), namedColumn('v', 'boolean')]),
+        namedColumn('y', 'date'),
       ]),
     ]);
   });
@@ -67,27 +67,27 @@ describe('unifyColumns', () => {
     ['long', 'string', 'long'],
     ['boolean', 'long', 'boolean'],
   ])('an existing %s that nobody declared and %s are %s', (old, found, both) => {
-    const seen = [named('a', found), object('o', [named('x', found)])];
-    const existing = [named('a', old), object('o', [named('x', old)])];
-    const after = [named('a', both), object('o', [named('x', both)])];
+    const seen = [namedColumn('a', found), object('o', [namedColumn('x', found)])];
+    const existing = [namedColumn('a', old), object('o', [namedColumn('x', old)])];
+    const after = [namedColumn('a', both), object('o', [namedColumn('x', both)])];
     expect(unifyColumns(existing, [seen]).columns).toEqual(after);
     const declared = (one: Column): Column => ({ ...one, isDeclared: true });
-    const fixed = [declared(named('a', old)), object('o', [declared(named('x', old))])];
+    const fixed = [declared(namedColumn('a', old)), object('o', [declared(namedColumn('x', old))])];
     expect(unifyColumns(fixed, [seen]).columns).toEqual(existing);
   });
 
   test('never changes another existing column, and returns the columns of chunks that differ', () => {
-    const existing = [named('a', 'long'), object('o', [named('x', 'string')])];
+    const existing = [namedColumn('a', 'long'), object('o', [namedColumn('x', 'string')])];
     const seen = [
-      named('a', 'string'),
-      object('o', [named('x', 'long'), named('y', 'long')]),
-      named('b', 'date'),
+      namedColumn('a', 'string'),
+      object('o', [namedColumn('x', 'long'), namedColumn('y', 'long')]),
+      namedColumn('b', 'date'),
     ];
     expect(unifyColumns(existing, [seen])).toEqual({
       columns: [
-        named('a', 'long'),
-        object('o', [named('x', 'string'), named('y', 'long')]),
-        named('b', 'date'),
+        namedColumn('a', 'long'),
+        object('o', [namedColumn('x', 'string'), namedColumn('y', 'long')]),
+        namedColumn('b', 'date'),
       ],
       conflicts: [
         { path: 'a', from: 'string', to: 'long' },
@@ -98,7 +98,7 @@ describe('unifyColumns', () => {
 
   test('assigns names that query engines distinguish', () => {
     const seen = ['a', 'A', 'a~2', '', '_ID', 'x\u0000y', 'x_y', '\ufeffz'].map((name) =>
-      named(name, 'long'),
+      namedColumn(name, 'long'),
     );
     expect(unifyColumns([], [seen]).columns.map(({ physical }) => physical)).toEqual([
       'a',
@@ -110,8 +110,8 @@ describe('unifyColumns', () => {
       'x_y~2',
       '_z',
     ]);
-    const existing = [{ ...named('B', 'long'), physical: 'B' }];
-    expect(unifyColumns(existing, [[named('b', 'long')]]).columns[1]!.physical).toBe('b~2');
+    const existing = [{ ...namedColumn('B', 'long'), physical: 'B' }];
+    expect(unifyColumns(existing, [[namedColumn('b', 'long')]]).columns[1]!.physical).toBe('b~2');
   });
 
   test('is commutative, associative and idempotent over random columns', () => {
@@ -120,8 +120,8 @@ describe('unifyColumns', () => {
     for (let round = 0; round < 500; round++) {
       const [a, b, c] = [randomColumns(next, 3), randomColumns(next, 3), randomColumns(next, 3)];
       const all = unifyColumns([], [a, b, c]).columns;
-      expect(sorted(unifyColumns([], [c, a, b]).columns)).toEqual(sorted(all));
-      expect(sorted(unifyColumns([], [b, c, a]).columns)).toEqual(sorted(all));
+      expect(sortColumns(unifyColumns([], [c, a, b]).columns)).toEqual(sortColumns(all));
+      expect(sortColumns(unifyColumns([], [b, c, a]).columns)).toEqual(sortColumns(all));
       expect(unifyColumns([], [joinColumns(a, b), c]).columns).toEqual(all);
       expect(unifyColumns([], [a, joinColumns(b, c)]).columns).toEqual(all);
       expect(unifyColumns([], [a, b, c, a, b]).columns).toEqual(all);
@@ -132,17 +132,20 @@ describe('unifyColumns', () => {
 });
 
 describe('needsRewrite', () => {
-  const final = [named('a', 'double'), object('o', [named('x', 'long'), named('y', 'string')])];
+  const final = [
+    namedColumn('a', 'double'),
+    object('o', [namedColumn('x', 'long'), namedColumn('y', 'string')]),
+  ];
   test.each<[string, Columns, boolean]>([
     ['the same columns', final, false],
-    ['fewer columns, members too', [object('o', [named('y', 'string')])], false],
-    ['another type', [named('a', 'long')], true],
-    ['another type inside an object', [object('o', [named('x', 'double')])], true],
-    ['a list', [{ ...named('a', 'double'), isList: true }], true],
-    ['another physical name', [{ ...named('a', 'double'), physical: 'a~2' }], true],
-    ['nothing but nulls', [{ ...named('a', 'string'), seen: 'null' }], false],
-    ['empty lists', [{ ...named('a', 'string'), isList: true, seen: 'null' }], true],
-    ['values that did not fit', [{ ...named('a', 'double'), seen: 'mixed' }], true],
+    ['fewer columns, members too', [object('o', [namedColumn('y', 'string')])], false],
+    ['another type', [namedColumn('a', 'long')], true],
+    ['another type inside an object', [object('o', [namedColumn('x', 'double')])], true],
+    ['a list', [{ ...namedColumn('a', 'double'), isList: true }], true],
+    ['another physical name', [{ ...namedColumn('a', 'double'), physical: 'a~2' }], true],
+    ['nothing but nulls', [{ ...namedColumn('a', 'string'), seen: 'null' }], false],
+    ['empty lists', [{ ...namedColumn('a', 'string'), isList: true, seen: 'null' }], true],
+    ['values that did not fit', [{ ...namedColumn('a', 'double'), seen: 'mixed' }], true],
   ])('%s: %#', (_, chunk, expected) => {
     expect(needsRewrite(chunk, final)).toBe(expected);
   });
@@ -150,35 +153,35 @@ describe('needsRewrite', () => {
 
 test('a segment has no column whose values are all null', () => {
   const seen: Columns = [
-    { ...named('a', 'string'), seen: 'null' },
-    object('o', [{ ...named('x', 'string'), seen: 'null' }, named('y', 'long')]),
+    { ...namedColumn('a', 'string'), seen: 'null' },
+    object('o', [{ ...namedColumn('x', 'string'), seen: 'null' }, namedColumn('y', 'long')]),
   ];
-  expect(storedColumns(seen)).toEqual([object('o', [named('y', 'long')])]);
+  expect(storedColumns(seen)).toEqual([object('o', [namedColumn('y', 'long')])]);
 });
 
-function named(name: string, type: StoredType): Column {
+function namedColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 function object(name: string, children: Columns): Column {
-  return { ...named(name, 'object'), children };
+  return { ...namedColumn(name, 'object'), children };
 }
 function column(text: string): Column {
   const isList = text.startsWith('list ');
   const type = text.replace('list ', '');
-  if (type === 'null') return { ...named('c', 'string'), isList, seen: 'null' };
-  if (type === 'object') return { ...object('c', [named('x', 'long')]), isList };
-  return { ...named('c', type as StoredType), isList };
+  if (type === 'null') return { ...namedColumn('c', 'string'), isList, seen: 'null' };
+  if (type === 'object') return { ...object('c', [namedColumn('x', 'long')]), isList };
+  return { ...namedColumn('c', type as StoredType), isList };
 }
 function shape(columns: Columns): string[] {
   return columns.map(({ type, isList }) => (isList ? `list ${type}` : type));
 }
-function sorted(columns: Columns): unknown {
+function sortColumns(columns: Columns): unknown {
   return columns
     .map(({ name, type, isList, children }) => ({
       name,
       type,
       isList,
-      children: children && sorted(children),
+      children: children && sortColumns(children),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -200,10 +203,10 @@ function randomColumns(next: Random, depth: number): Column[] {
     .map((name): Column => {
       const isList = next() < 0.3;
       const roll = next();
-      if (roll < 0.2) return { ...named(name, 'string'), isList, seen: 'null' };
+      if (roll < 0.2) return { ...namedColumn(name, 'string'), isList, seen: 'null' };
       if (roll < 0.5 && depth > 0)
         return { ...object(name, randomColumns(next, depth - 1)), isList };
       const type = types[Math.floor(next() * types.length)]!;
-      return { ...named(name, type), isList: isList && type !== 'json' };
+      return { ...namedColumn(name, type), isList: isList && type !== 'json' };
     });
 }

@@ -13,7 +13,7 @@ import { seed } from '../../seed.js';
 const size = { count: 20, rate: 1 };
 const params = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
-function sampled(lines: readonly string[], of = size): readonly FieldSample[] {
+function sampleLines(lines: readonly string[], of = size): readonly FieldSample[] {
   const out = new BatchBuilder();
   const given = { columns: [], isFinal: false };
   const report = new FindingCollector(params);
@@ -29,7 +29,7 @@ const values = (samples: readonly FieldSample[], name: string) =>
 
 describe('the sample of a chunk', () => {
   test('contains string fields only, including nested ones, lists and lists of objects', () => {
-    const samples = sampled([
+    const samples = sampleLines([
       '{"a":"x","n":1,"o":{"b":"y","d":"2020-01-01"},"l":["p","q"],"s":[{"c":"z"},{"c":"w"}]}',
       '{"a":null,"o":{"b":""},"l":["p"],"s":[]}',
     ]);
@@ -42,9 +42,9 @@ describe('the sample of a chunk', () => {
 
   test('contains each distinct value once, up to the maximum number', () => {
     const few = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i % 7}` }));
-    expect(values(sampled(few), 'a')).toEqual(['v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
+    expect(values(sampleLines(few), 'a')).toEqual(['v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
     const many = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
-    const sample = values(sampled(many), 'a')!;
+    const sample = values(sampleLines(many), 'a')!;
     expect(new Set(sample).size).toBe(20);
     // Spread over all of the values, not over the first or last.
     const mean = sample.reduce((sum, value) => sum + Number(value.slice(1)), 0) / 20;
@@ -54,12 +54,12 @@ describe('the sample of a chunk', () => {
 
   test('truncates long values and counts those with the same beginning as one', () => {
     const lines = ['x', 'y'].map((end) => JSON.stringify({ a: 'long '.repeat(100) + end }));
-    expect(values(sampled(lines), 'a')).toEqual(['long '.repeat(10).slice(0, 48)]);
+    expect(values(sampleLines(lines), 'a')).toEqual(['long '.repeat(10).slice(0, 48)]);
   });
 
   test('contains about the requested share of the distinct values', () => {
     const many = Array.from({ length: 4_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
-    const [sample] = sampled(many, { count: 1_000, rate: 0.1 });
+    const [sample] = sampleLines(many, { count: 1_000, rate: 0.1 });
     expect(sample!.values.length).toBeGreaterThan(300);
     expect(sample!.values.length).toBeLessThan(500);
   });
@@ -73,13 +73,13 @@ test('any split of the records gives the same sample', () => {
       ...(random() < 0.5 && { b: { c: [`w${Math.floor(random() * 40)}`] } }),
     }),
   );
-  const whole = new Map(sampled(lines).map(({ path, values: of }) => [path.join('.'), of]));
+  const whole = new Map(sampleLines(lines).map(({ path, values: of }) => [path.join('.'), of]));
   for (let round = 0; round < 20; round++) {
     const merge = new SampleMerge(size);
     const parts: (readonly FieldSample[])[] = [];
     for (let from = 0; from < lines.length;) {
       const to = from + 1 + Math.floor(random() * 700);
-      parts.push(sampled(lines.slice(from, to)));
+      parts.push(sampleLines(lines.slice(from, to)));
       from = to;
     }
     for (const part of parts) merge.add(part);

@@ -17,7 +17,7 @@ import type { Column } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
-import { encoded } from './oracles.js';
+import { encodeFile } from './oracles.js';
 
 /** The functions of hyparquet that its package does not export: an implementation that shares no code with ours. */
 interface Oracle {
@@ -48,7 +48,10 @@ function strings(lengths: readonly number[]) {
   };
 }
 
-const halves = (hash: bigint) => ({ high: Number(hash >> 32n), low: Number(hash & 0xffffffffn) });
+const hashHalves = (hash: bigint) => ({
+  high: Number(hash >> 32n),
+  low: Number(hash & 0xffffffffn),
+});
 
 describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
   test('hash like the reference implementation', () => {
@@ -70,7 +73,7 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
     const expected = new Uint32Array(words.length);
     for (const value of values) oracle.sbbfInsert(expected, oracle.xxhash64(value));
     expect(Buffer.compare(filter, Buffer.from(expected.buffer))).toBe(0);
-    expect(values.every((value) => mayContain(words, halves(xxHash64(value))))).toBe(true);
+    expect(values.every((value) => mayContain(words, hashHalves(xxHash64(value))))).toBe(true);
     let hits = 0;
     for (let i = 0; i < 20_000; i++) if (mayContain(words, filterHash(`none ${i}`))) hits++; // prettier-ignore
     expect(hits / 20_000).toBeLessThan(0.02);
@@ -103,7 +106,7 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
     const duckdb = await DuckDBInstance.create();
     try {
       const path = join(folder, 'a.parquet');
-      await writeFile(path, encoded(columns, [batchOf(columns, values, rows, 1n)]));
+      await writeFile(path, encodeFile(columns, [batchOf(columns, values, rows, 1n)]));
       const connection = await duckdb.connect();
       const ask = async (sql: string): Promise<readonly unknown[][]> =>
         (await connection.runAndReadAll(sql)).getRows() as unknown[][];

@@ -9,7 +9,7 @@ import { random } from '../store/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
-/** What a sink has been given. */
+/** A source of the bytes that `write` writes. */
 function sourceOf(write: (sink: ByteSink) => void): ByteSource {
   const sink = new ByteSink(64);
   write(sink);

@@ -15,7 +15,7 @@ import { reservedColumns } from '../../../engine/store/arrow.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
-import { difference, encoded, footerOf, readByHyparquet, readByWasm } from './oracles.js';
+import { difference, encodeFile, footerOf, readByHyparquet, readByWasm } from './oracles.js';
 import { checkBuffers } from '../../buffers.js';
 
 const column = (
@@ -24,13 +24,13 @@ const column = (
   name = `${type}${more.isList ? 's' : ''}`,
 ): Column => ({ name, physical: name, type, isList: false, ...more });
 
-/** One column of these values in a file, as two implementations read it. */
-async function written(it: Column, values: readonly Value[]) {
-  const file = encoded([it], [batchOf([it], [values], values.length, 1n)]);
-  return read(it, file);
+/** Writes a file with one column of these values. */
+async function writeFile(it: Column, values: readonly Value[]) {
+  const file = encodeFile([it], [batchOf([it], [values], values.length, 1n)]);
+  return readFile(it, file);
 }
 
-async function read(it: Column, file: Uint8Array) {
+async function readFile(it: Column, file: Uint8Array) {
   const all = [...reservedColumns, it];
   const chunks = footerOf(file).row_groups.map((group) => group.columns[2]!.meta_data!);
   const rust = readByWasm(file, all)[2]!;
@@ -81,7 +81,7 @@ describe('extreme values', () => {
   ]; // prettier-ignore
 
   test.each(cases)('%s', async (_, it, values) => {
-    const { rust, js } = await written(it, values);
+    const { rust, js } = await writeFile(it, values);
     expect(difference(values, rust)).toBeUndefined();
     expect(difference(values, js)).toBeUndefined();
   });
@@ -89,7 +89,7 @@ describe('extreme values', () => {
   test('several row groups, each in several pages', async () => {
     const rows = rowGroupRows + 5;
     const values = repeat(rows, (i) => (i % 11 === 0 ? null : `value ${i * 7919}`));
-    const { rust, chunks } = await written(column('string'), values);
+    const { rust, chunks } = await writeFile(column('string'), values);
     expect(difference(values, rust)).toBeUndefined();
     expect(chunks.map((chunk) => Number(chunk.num_values))).toEqual([rowGroupRows, 5]);
     expect(chunks[0]!.encoding_stats!.at(-1)!.count).toBeGreaterThan(1);
@@ -105,7 +105,7 @@ describe('columns with little information', () => {
     ['lists of a constant', column('integer', { isList: true }), [3]],
   ];
   test.each(little)('%s takes less than 40 bytes a page', async (_, it, value) => {
-    const { chunks } = await written(
+    const { chunks } = await writeFile(
       it,
       repeat(20_000, () => value),
     );
@@ -116,7 +116,7 @@ describe('columns with little information', () => {
   test('6,000 of them take less than 170 bytes each, footer included', () => {
     const columns: Columns = repeat(6_000, (i) => column('integer', {}, `c${i}`));
     const values = columns.map((_, i) => [i, null]);
-    const file = encoded(columns, [batchOf(columns, values, 2, 1n)]);
+    const file = encodeFile(columns, [batchOf(columns, values, 2, 1n)]);
     expect(file.byteLength).toBeLessThan(6_000 * 170);
   });
 });
@@ -196,7 +196,7 @@ describe('buffers that hold more than the batch', () => {
 
   test.each(hidden)('$type: only the batch is written', async (it, data, values) => {
     for (const [from, to] of [[0, 5], [1, 5], [2, 4], [3, 5], [1, 2]] as const) {
-      const found = await read(it, encoded([it], [batch([data], [it]).slice(from, to)]));
+      const found = await readFile(it, encodeFile([it], [batch([data], [it]).slice(from, to)]));
       expect([from, found.rust]).toEqual([from, values.slice(from, to)]);
       expect([from, found.js]).toEqual([from, values.slice(from, to)]);
     } // prettier-ignore

@@ -7,7 +7,7 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import {
   difference,
-  encoded,
+  encodeFile,
   encodedByWasm,
   footerOf,
   readByHyparquet,
@@ -80,7 +80,7 @@ describe('a Parquet file of random columns', () => {
     // A slice, so that bits begin anywhere in their bytes and arrays hold more than the batch.
     const from = Math.floor(next() * Math.min(rows, 20));
     const slice = batch.slice(from, rows);
-    const ours = encoded(columns, [slice]);
+    const ours = encodeFile(columns, [slice]);
     await expectValues(
       columns,
       ours,

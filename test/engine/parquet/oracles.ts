@@ -13,7 +13,7 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
  */
 
 /** The file that our encoder makes. */
-export function encoded(columns: Columns, batches: readonly RecordBatch[]): Uint8Array {
+export function encodeFile(columns: Columns, batches: readonly RecordBatch[]): Uint8Array {
   const pieces = new ParquetEncoder(parquetColumns(columns), 'test').pieces(batches);
   return Buffer.concat(Array.from(pieces, (piece) => piece.slice()));
 }
@@ -32,7 +32,7 @@ export function footerOf(file: Uint8Array): FileMetaData {
   return parquetMetadata(bufferOf(file), { parsers, geoparquet: false });
 }
 
-/** All columns as hyparquet reads them. */
+/** All columns, read by hyparquet. */
 export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<Value[][]> {
   const rows = await parquetReadObjects({
     file: bufferOf(file),
@@ -42,29 +42,29 @@ export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<V
         new Uint8Array(zstdDecompressSync(input, { maxOutputLength: Math.max(1, length) })),
     },
   });
-  return all.map((column) => rows.map((row) => plain(column, row[column.physical])));
+  return all.map((column) => rows.map((row) => plainValue(column, row[column.physical])));
 }
 
-/** All columns as the Rust crate reads them. */
+/** All columns, read by the Rust crate. */
 export function readByWasm(file: Uint8Array, all: Columns): Value[][] {
   const table = tableFromIPC(readParquet(file).intoIPCStream());
   return all.map((column, i) => {
     const vector: Vector | null = table.getChildAt(i);
-    return Array.from({ length: table.numRows }, (_, row) => plain(column, vector!.get(row)));
+    return Array.from({ length: table.numRows }, (_, row) => plainValue(column, vector!.get(row)));
   });
 }
 
 /** A value as test/engine/store/random.ts draws it. */
-function plain(column: Column, value: unknown): Value {
+function plainValue(column: Column, value: unknown): Value {
   if (value === null || value === undefined) return null;
   if (column.isList) {
     const item = { ...column, isList: false };
-    return Array.from(value as Iterable<unknown>, (element) => plain(item, element));
+    return Array.from(value as Iterable<unknown>, (element) => plainValue(item, element));
   }
   if (column.type === 'object') {
     const object = value as Record<string, unknown>;
     return Object.fromEntries(
-      column.children!.map((child) => [child.physical, plain(child, object[child.physical])]),
+      column.children!.map((child) => [child.physical, plainValue(child, object[child.physical])]),
     );
   }
   // Arrow's own JavaScript gives milliseconds.
@@ -72,7 +72,7 @@ function plain(column: Column, value: unknown): Value {
   return value as Value;
 }
 
-/** Where two columns differ first: the row and both values; undefined if they do not. */
+/** The first difference of two columns: the row and both values; undefined if there is none. */
 export function difference(
   expected: readonly Value[],
   found: readonly Value[] | undefined,

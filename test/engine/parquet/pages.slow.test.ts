@@ -13,7 +13,7 @@ import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/schem
 import { parquetColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
-import { encoded, readByHyparquet } from './oracles.js';
+import { encodeFile, readByHyparquet } from './oracles.js';
 import { seed } from '../../seed.js';
 import { checkBuffers } from '../../buffers.js';
 
@@ -68,7 +68,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
       for (const [i, { offset, bytes }] of pages.entries()) {
         expect(offset).toBe(at);
         at += bytes;
-        // As many slots as begin rows up to the next page's first.
+        // There are as many slots as rows up to the first row of the next page.
         const stop = firstRows[i + 1] ?? rows;
         const from = slot;
         let row = firstRows[i]!;
@@ -88,7 +88,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
   return most;
 }
 
-/** What the column index says of a page; strings and bounds of other types as their bytes. */
+/** The column index of a page; strings and bounds of other types as bytes. */
 interface IndexedPage {
   readonly isEmpty: boolean;
   readonly min: Buffer;
@@ -126,7 +126,7 @@ function slotsOf(value: Value, path: readonly string[], item: Column): readonly 
 }
 
 /** A value and a bound of its page, both as what `compare` orders. */
-function ordered(
+function orderedPair(
   value: unknown,
   bound: Buffer,
   type: ParquetColumn['type'],
@@ -189,8 +189,8 @@ async function expectBounds(columns: Columns, file: Uint8Array): Promise<number>
           continue;
         }
         bounded++;
-        const below = values.map((value) => compare(...ordered(value, min, type)));
-        const above = values.map((value) => compare(...ordered(value, max, type)));
+        const below = values.map((value) => compare(...orderedPair(value, min, type)));
+        const above = values.map((value) => compare(...orderedPair(value, max, type)));
         expect(Math.min(...below)).toBeGreaterThanOrEqual(0);
         expect(Math.max(...above)).toBeLessThanOrEqual(0);
         const isShort = values.every((value) => Buffer.byteLength(String(value)) <= 32);
@@ -206,7 +206,7 @@ async function expectBounds(columns: Columns, file: Uint8Array): Promise<number>
 function expectOrder(order: string, pages: readonly IndexedPage[], type: ParquetColumn['type']) {
   const full = pages.filter(({ isEmpty }) => !isEmpty);
   const valueOf = (bound: Buffer): unknown =>
-    type === 'string' ? bound : ordered(0, bound, type)[1];
+    type === 'string' ? bound : orderedPair(0, bound, type)[1];
   const signs = full
     .slice(1)
     .flatMap((page, i) => [
@@ -229,7 +229,7 @@ describe('the pages of a row group', () => {
         const style = randomStyle(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, it, style, row));
       });
-      expectAligned(columns, encoded(columns, [batchOf(columns, values, rows, 1n)]));
+      expectAligned(columns, encodeFile(columns, [batchOf(columns, values, rows, 1n)]));
     }
   });
 
@@ -245,7 +245,7 @@ describe('the pages of a row group', () => {
       });
       bounded += await expectBounds(
         columns,
-        encoded(columns, [batchOf(columns, values, rows, 1n)]),
+        encodeFile(columns, [batchOf(columns, values, rows, 1n)]),
       );
     }
     expect(bounded).toBeGreaterThan(25);
@@ -259,7 +259,7 @@ describe('the pages of a row group', () => {
       Array.from({ length: rows }, (_, row) => -row / 8),
       Array.from({ length: rows }, (_, row) => `id-${String(row).padStart(40, '0')}`),
     ];
-    const file = encoded(columns, [batchOf(columns, values, rows, 1n)]);
+    const file = encodeFile(columns, [batchOf(columns, values, rows, 1n)]);
     expect(await expectBounds(columns, file)).toBeGreaterThan(10);
     const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
     const [{ chunks }] = pagesOf(file) as [ReturnType<typeof pagesOf>[number]];
@@ -273,9 +273,9 @@ describe('the pages of a row group', () => {
     const values = (rows: number, value: (row: number) => Value) => [
       Array.from({ length: rows }, (_, row) => value(row)),
     ];
-    const narrow = encoded([text], [batchOf([text], values(20_000, (row) => `${row}`), 20_000, 1n)]); // prettier-ignore
-    const wide = encoded([text], [batchOf([text], values(2_000, (row) => `${row} `.repeat(400)), 2_000, 1n)]); // prettier-ignore
-    const lists = encoded([numbers], [batchOf([numbers], values(700, (row) => Array.from({ length: row % 5 === 0 ? 0 : 900 }, (_, i) => i * row)), 700, 1n)]); // prettier-ignore
+    const narrow = encodeFile([text], [batchOf([text], values(20_000, (row) => `${row}`), 20_000, 1n)]); // prettier-ignore
+    const wide = encodeFile([text], [batchOf([text], values(2_000, (row) => `${row} `.repeat(400)), 2_000, 1n)]); // prettier-ignore
+    const lists = encodeFile([numbers], [batchOf([numbers], values(700, (row) => Array.from({ length: row % 5 === 0 ? 0 : 900 }, (_, i) => i * row)), 700, 1n)]); // prettier-ignore
     const rowsOf = (file: Uint8Array) => pagesOf(file)[0]!.chunks[0]!.pages[1]!.firstRow;
     expect(rowsOf(narrow)).toBeGreaterThan(1_000);
     expect(rowsOf(wide)).toBeLessThan(100);
@@ -289,7 +289,7 @@ describe('the pages of a row group', () => {
     const flag = column('flag', 'boolean');
     const rows = rowGroupRows + 9_000;
     const values = [Array.from({ length: rows }, (_, row) => row % 3 === 0)];
-    const file = encoded([flag], [batchOf([flag], values, rows, 1n)]);
+    const file = encodeFile([flag], [batchOf([flag], values, rows, 1n)]);
     expect(pagesOf(file).map((group) => group.rows)).toEqual([rowGroupRows, 9_000]);
     expectAligned([flag], file);
   });

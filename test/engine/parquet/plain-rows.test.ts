@@ -100,22 +100,24 @@ test(`rows that are written are read back, also by DuckDB (STRANDLAKE_SEED=${see
     expect([round, rowsOfParts(schema, parts, rows.length)]).toEqual([round, rows]);
     const read = await duckdb.runAndReadAll(`SELECT to_json(t)::VARCHAR FROM read_parquet('${path}') t`); // prettier-ignore
     const found = read.getRows().map(([json]) => JSON.parse(String(json)) as ParquetValue);
-    expect([round, found]).toEqual([round, rows.map((row) => shown({ name: '', type: 'group', isList: false, children: columns }, row))]); // prettier-ignore
+    expect([round, found]).toEqual([round, rows.map((row) => shownValue({ name: '', type: 'group', isList: false, children: columns }, row))]); // prettier-ignore
   }
   duckdb.closeSync();
 });
 
 /** A value as DuckDB shows it in JSON: maps are objects, and what is absent is null. */
-function shown(column: ParquetColumn, value: ParquetValue | undefined): unknown {
+function shownValue(column: ParquetColumn, value: ParquetValue | undefined): unknown {
   if (value === null || value === undefined) return null;
   if (column.isMap === true) {
     const entries = value as readonly ParquetRow[];
-    return Object.fromEntries(entries.map((one) => [one['key'], shown(column.children![1]!, one['value'])])); // prettier-ignore
+    return Object.fromEntries(entries.map((one) => [one['key'], shownValue(column.children![1]!, one['value'])])); // prettier-ignore
   }
-  if (column.isList) return (value as readonly ParquetValue[]).map((one) => shown({ ...column, isList: false }, one)); // prettier-ignore
+  if (column.isList) return (value as readonly ParquetValue[]).map((one) => shownValue({ ...column, isList: false }, one)); // prettier-ignore
   if (column.type !== 'group') return value;
   const row = value as ParquetRow;
-  return Object.fromEntries(column.children!.map((one) => [one.name, shown(one, row[one.name])]));
+  return Object.fromEntries(
+    column.children!.map((one) => [one.name, shownValue(one, row[one.name])]),
+  );
 }
 
 test('a value of another type, and a name that there is no column for, are refused', () => {

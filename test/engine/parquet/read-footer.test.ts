@@ -6,7 +6,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 import { batchOf, randomColumns, randomStyle, randomValue } from '../store/random.js';
-import { encoded, encodedByWasm, footerOf } from './oracles.js';
+import { encodeFile, encodedByWasm, footerOf } from './oracles.js';
 
 /** The same records in a file of ours and in one of the Rust crate. */
 function randomFiles(seedOfFile: number, rows: number): readonly Uint8Array[] {
@@ -17,8 +17,8 @@ function randomFiles(seedOfFile: number, rows: number): readonly Uint8Array[] {
     return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
   });
   const batch = batchOf(columns, values, rows, 1n);
-  // Not buffers of Node, whose slices share their memory.
-  return [encoded(columns, [batch]), encodedByWasm(columns, batch)].map((file) => Uint8Array.from(file)); // prettier-ignore
+  // Copies, not buffers of Node, whose slices share their memory.
+  return [encodeFile(columns, [batch]), encodedByWasm(columns, batch)].map((file) => Uint8Array.from(file)); // prettier-ignore
 }
 
 function footerBytes(file: Uint8Array): Uint8Array {
@@ -110,12 +110,12 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
             const reader = { view: new DataView(bytes.buffer), offset: 0 };
             const wanted = readColumnIndex(reader, element, { stringFromBytes: (value: unknown) => value } as never); // prettier-ignore
             expect(
-              parseColumnIndex(bytes, physical!).map(({ nulls, min, max }) => [nulls, plain(min), plain(max)]), // prettier-ignore
+              parseColumnIndex(bytes, physical!).map(({ nulls, min, max }) => [nulls, comparableBound(min), comparableBound(max)]), // prettier-ignore
             ).toEqual(
               wanted.null_pages.map((isEmpty, page) => [
                 Number(wanted.null_counts![page]),
-                isEmpty ? undefined : plain(wanted.min_values[page]),
-                isEmpty ? undefined : plain(wanted.max_values[page]),
+                isEmpty ? undefined : comparableBound(wanted.min_values[page]),
+                isEmpty ? undefined : comparableBound(wanted.max_values[page]),
               ]),
             );
           }
@@ -145,11 +145,11 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
   });
 });
 
-/** By number (`Type` of parquet.thrift). */
+/** The types by number (`Type` of parquet.thrift). */
 const types: SchemaElement['type'][] = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY']; // prettier-ignore
 
 /** A bound in a form in which equal ones are equal. */
-function plain(bound: unknown): unknown {
+function comparableBound(bound: unknown): unknown {
   if (bound instanceof Uint8Array) return Buffer.from(bound).toString('hex');
   return typeof bound === 'boolean' ? Number(bound) : bound;
 }

@@ -4,7 +4,7 @@ import { compressFrame, decompressFrames, keepsContexts } from '../../../engine/
 import { random, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
 
-/** Bytes that repeat themselves more or less: of so many different ones. */
+/** Bytes with more or less repetition: `variety` distinct ones. */
 function bytesOf(next: Random, length: number, variety = 1 + Math.floor(next() * 256)): Uint8Array {
   return Uint8Array.from({ length }, () => Math.floor(next() * variety));
 }

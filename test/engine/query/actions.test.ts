@@ -17,18 +17,24 @@ test('docs/queries.md describes every filter action', () => {
 
 test('docs/queries.md has an example of every filter action', () => {
   const text = readFileSync('docs/queries.md', 'utf8');
-  const left = filterActions().filter(({ name }) => name !== '' && !text.includes(`__${name}", `));
-  expect(left.map(({ name }) => `add a row for ${name} to the examples of filters`)).toEqual([]);
+  const untestedActions = filterActions().filter(
+    ({ name }) => name !== '' && !text.includes(`__${name}", `),
+  );
+  expect(
+    untestedActions.map(({ name }) => `add a row for ${name} to the examples of filters`),
+  ).toEqual([]);
 });
 
 test('random filters contain every action', () => {
   const random = new Random(1);
-  const left = new Set(filterActions().map(({ name }) => (name === '' ? '",' : `__${name}",`)));
-  for (let i = 0; i < 2_000 && left.size > 0; i++) {
+  const unseenActions = new Set(
+    filterActions().map(({ name }) => (name === '' ? '",' : `__${name}",`)),
+  );
+  for (let i = 0; i < 2_000 && unseenActions.size > 0; i++) {
     const text = JSON.stringify(randomFilters(random, randomMade(random)), writable);
-    for (const key of left) if (text.includes(key)) left.delete(key);
+    for (const key of unseenActions) if (text.includes(key)) unseenActions.delete(key);
   }
-  const advice = [...left].map((key) => `add ${key} to \`actionsOf\` in random-filter.ts`);
+  const advice = [...unseenActions].map((key) => `add ${key} to \`actionsOf\` in random-filter.ts`);
   expect(advice).toEqual([]);
 });
 

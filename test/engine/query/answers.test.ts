@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
+import { lookupRecords, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
   bytesOf,
@@ -24,7 +24,7 @@ describe.each(engines)('by %s', (_, threads) => {
   let dataset: Dataset;
   beforeAll(async () => {
     bench = await openBench(threads);
-    dataset = await bench.dataset(columns, [[full], [{}, gaps]]);
+    dataset = await bench.dataset(columns, [[fullRecord], [{}, gaps]]);
   });
   afterAll(() => bench.close());
 
@@ -44,7 +44,7 @@ describe.each(engines)('by %s', (_, threads) => {
   listOf(column('samples', 'object', [column('GT', 'string'), listOf(column('AD', 'integer'))])),
   { ...column('S', 'string'), physical: 'S~2' },
 ]; // prettier-ignore
-  const full: TestRow = {
+  const fullRecord: TestRow = {
     s: 'é"\\\n\u0000\u2028😀',
     big: 9223372036854775807n,
     small: -2147483648,
@@ -62,7 +62,7 @@ describe.each(engines)('by %s', (_, threads) => {
   };
   const gaps: TestRow = { s: '', tags: [], longs: [null], o: { b: {} }, samples: [{}, null] };
 
-  const printed =
+  const fullRecordJson =
     '"s":"é\\"\\\\\\n\\u0000\u2028😀","big":9223372036854775807,"small":-2147483648,"d":1e+300,"f":0.1,' +
     '"when":"2016-05-01T12:30:00.500000","yes":false,"raw":{"b": [1.50, {"a": 9007199254740993}], "b2": null},' +
     '"tags":["x","y\\""],"longs":[9007199254740993,-1],"dates":["2016-05-01","0099-12-31T23:59:59"],' +
@@ -83,58 +83,63 @@ describe.each(engines)('by %s', (_, threads) => {
       const head = (id: string): string => `"_id":"${id}","_commit":"4812",`;
       const { results } = await ask({});
       expect(results).toBe(
-        `[{${head(recordId(0, 0))}${printed}},{${head(recordId(1, 0))}${missing}},{${head(recordId(1, 1))}${nearlyMissing}}]`,
+        `[{${head(recordId(0, 0))}${fullRecordJson}},{${head(recordId(1, 0))}${missing}},{${head(recordId(1, 1))}${nearlyMissing}}]`,
       );
     });
 
     test('has the keys in the order of the fields, then as stored, or in the requested order', async () => {
-      const ordered = dataset.fields.map((row) => ({
+      const orderedFields = dataset.fields.map((row) => ({
         ...row,
         ordering: row.name === 'yes' ? 0 : row.name === 'S' ? 1 : null,
       }));
-      const { results } = await ask({ limit: 1 }, { ...dataset, fields: ordered });
+      const { results } = await ask({ limit: 1 }, { ...dataset, fields: orderedFields });
       const keys = Object.keys((parseJson(results) as object[])[0]!);
       expect(keys).toEqual(['_id', '_commit', 'yes', 'S', 's', 'big', 'small', 'd', 'f', 'when', 'raw', 'tags', 'longs', 'dates', 'o', 'samples']); // prettier-ignore
-      const asked = await ask({ limit: 1, fields: ['small', 'o.b', '_id', 's'] });
-      expect(asked.results).toBe(
+      const askedFields = await ask({ limit: 1, fields: ['small', 'o.b', '_id', 's'] });
+      expect(askedFields.results).toBe(
         `[{"small":-2147483648,"o":{"b":{"c":5}},"_id":"${recordId(0, 0)}","s":"é\\"\\\\\\n\\u0000\u2028😀"}]`,
       );
     });
 
     test('shows a declared field without values as null, and filters miss it', async () => {
-      const declared = {
+      const declaredField = {
         ...dataset.fields[0]!,
         name: 'later',
         path: ['later'],
         dataType: 'auto' as const,
       };
-      const of = { ...dataset, fields: [...dataset.fields, declared, { ...declared, name: 'flag', path: ['flag'], dataType: 'long' as const }] }; // prettier-ignore
-      expect((await ask({ fields: ['later', 'flag'], limit: 1 }, of)).results).toBe(
+      const withDeclared = { ...dataset, fields: [...dataset.fields, declaredField, { ...declaredField, name: 'flag', path: ['flag'], dataType: 'long' as const }] }; // prettier-ignore
+      expect((await ask({ fields: ['later', 'flag'], limit: 1 }, withDeclared)).results).toBe(
         '[{"later":null,"flag":null}]',
       );
       const totals = [['later', null], ['later', 'x'], ['flag', null], ['flag__gt', 3], ['flag__in', [1]]]; // prettier-ignore
       const found = await Promise.all(
-        totals.map(async (pair) => (await ask({ filters: [pair] }, of)).total),
+        totals.map(async (pair) => (await ask({ filters: [pair] }, withDeclared)).total),
       );
       expect(found).toEqual([3, 0, 3, 0, 0]);
-      const not = {
+      const flagNotOne = {
         filters: [{ not: ['flag', 1] }],
         ordering: ['flag', '-later'],
         facets: { flag: {}, later: {} },
       };
-      const answer = await ask(not, of);
+      const answer = await ask(flagNotOne, withDeclared);
       expect([answer.total, answer.facets]).toEqual([3, '{"flag":{"count":0,"min":null,"max":null,"avg":null,"sum":null},"later":[]}']); // prettier-ignore
     });
 
     test('has dates from the year 0 to 9999', async () => {
       const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
-      const of = await bench.dataset([column('when', 'date'), listOf(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
-      const { results, facets } = await ask({ fields: ['when', 'all'], facets: ['when'] }, of);
+      const datedDataset = await bench.dataset([column('when', 'date'), listOf(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
+      const { results, facets } = await ask(
+        { fields: ['when', 'all'], facets: ['when'] },
+        datedDataset,
+      );
       expect(JSON.parse(results)).toEqual(dates.map((when) => ({ when, all: dates })));
       expect(JSON.parse(facets!)).toEqual({ when: dates.map((when) => [when, 1]) });
-      const found = dates.map(async (when) => (await ask({ filters: [['when', when]] }, of)).total);
+      const found = dates.map(
+        async (when) => (await ask({ filters: [['when', when]] }, datedDataset)).total,
+      );
       expect(await Promise.all(found)).toEqual([1, 1, 1, 1, 1, 1]);
-      expect((await ask({ filters: [['when__lt', '0001-01-01']] }, of)).total).toBe(3);
+      expect((await ask({ filters: [['when__lt', '0001-01-01']] }, datedDataset)).total).toBe(3);
     });
 
     test('is found by longs beyond 2^53, exactly', async () => {
@@ -178,7 +183,7 @@ describe.each(engines)('by %s', (_, threads) => {
         when: [],
         big: { '50.0': null },
       });
-      expect(await lookup(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
+      expect(await lookupRecords(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
     });
   });
 
@@ -186,27 +191,27 @@ describe.each(engines)('by %s', (_, threads) => {
     test('returns records in the order of the ids, each once, without unknown ids', async () => {
       const ids = [recordId(1, 1), 'nope', recordId(0, 0), recordId(1, 1)];
       const found = parseJson(
-        await lookup(bench.engine, dataset.snapshot, dataset.fields, ids),
+        await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, ids),
       ) as {
         _id: string;
       }[];
       expect(found.map(({ _id: id }) => id)).toEqual([recordId(1, 1), recordId(0, 0)]);
-      expect(await lookup(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
+      expect(await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
     });
   });
 
   describe('a page of cells', () => {
     test('flattens objects, keeps lists as JSON, and names columns by their titles', async () => {
-      const titled = dataset.fields.map((row) =>
+      const titledFields = dataset.fields.map((row) =>
         row.name === 'o.b.c' ? { ...row, title: 'Count, "all"' } : row,
       );
-      const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titled); // prettier-ignore
+      const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titledFields); // prettier-ignore
       const { snapshot } = dataset;
-      const page = await runPage(bench.engine, snapshot, titled, request, 'csv');
+      const page = await runPage(bench.engine, snapshot, titledFields, request, 'csv');
       const text = (await bytesOf(page.body)).toString();
       const cells = [
-        recordId(0, 0), full['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
-        'false', full['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
+        recordId(0, 0), fullRecord['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
+        'false', fullRecord['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
         '[0.5,null]', '[{"GT":"0/1","AD":[1,2]},{"GT":"1/1"}]', 'other',
       ]; // prettier-ignore
       expect(parse(text)).toEqual([
@@ -214,11 +219,11 @@ describe.each(engines)('by %s', (_, threads) => {
         cells,
       ]);
       for (const delimiter of [',', '\t'] as const) {
-        const lines = await runTexts(bench.engine, snapshot, titled, request, delimiter);
+        const lines = await runTexts(bench.engine, snapshot, titledFields, request, delimiter);
         expect(lines.results.map((line) => parse(line, { delimiter }))).toEqual([[cells]]);
       }
-      const { results } = await runTexts(bench.engine, snapshot, titled, request, undefined);
-      const answer = await runQuery(bench.engine, snapshot, titled, request);
+      const { results } = await runTexts(bench.engine, snapshot, titledFields, request, undefined);
+      const answer = await runQuery(bench.engine, snapshot, titledFields, request);
       expect(`[${results.join(',')}]`).toBe(answer.results);
     });
   });
@@ -239,12 +244,12 @@ describe.each(engines)('by %s', (_, threads) => {
         .toArray()
         .map((row) => JSON.parse(JSON.stringify(row, text)) as Record<string, unknown>);
       expect(first).toMatchObject({
-        s: full['s'],
+        s: fullRecord['s'],
         big: '9223372036854775807',
         small: -2147483648,
         d: 1e300,
         yes: false,
-        raw: full['raw'],
+        raw: fullRecord['raw'],
         tags: ['x', 'y"'],
         longs: ['9007199254740993', '-1'],
         o: { a: 'A', b: { c: '5' }, l: [0.5, null] },
@@ -267,14 +272,16 @@ describe.each(engines)('by %s', (_, threads) => {
       const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
       const table = tableFromIPC(await bytesOf(page.body));
       expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
-      const none = await runPage(
+      const emptyPage = await runPage(
         bench.engine,
         dataset.snapshot,
         dataset.fields,
         parseQuery({ limit: 0 }, dataset.fields),
         'arrow',
       );
-      expect([tableFromIPC(await bytesOf(none.body)).numRows, none.total]).toEqual([0, 3]);
+      expect([tableFromIPC(await bytesOf(emptyPage.body)).numRows, emptyPage.total]).toEqual([
+        0, 3,
+      ]);
     });
   });
 
@@ -288,7 +295,7 @@ describe.each(engines)('by %s', (_, threads) => {
     });
 
     test('is compared ignoring case in the same way before and after its case variants are known', async () => {
-      const of = await bench.dataset(
+      const arrowDataset = await bench.dataset(
         [
           column('upper', 'string'),
           column('lower', 'string'),
@@ -311,7 +318,9 @@ describe.each(engines)('by %s', (_, threads) => {
       [{ or: [['mixed', 'nothing'], ['lower', 'RS5']] }],
     ]; // prettier-ignore
       const totals = async (): Promise<number[]> =>
-        Promise.all(questions.map(async (filters) => (await ask({ filters, limit: 0 }, of)).total));
+        Promise.all(
+          questions.map(async (filters) => (await ask({ filters, limit: 0 }, arrowDataset)).total),
+        );
       const before = await totals();
       expect(before).toEqual([1, 1, 1, 2, 48_001, 48_000, 24_000, 72_000, 80_000, 0, 1]);
       await bench.engine.sql.settled();
@@ -320,7 +329,7 @@ describe.each(engines)('by %s', (_, threads) => {
     });
 
     test('is read without a second statement if the page determines the total', async () => {
-      const of = await sixRecords(bench);
+      const sixDataset = await sixRecords(bench);
       const statements: string[] = [];
       const spy = {
         ...bench.engine,
@@ -329,9 +338,14 @@ describe.each(engines)('by %s', (_, threads) => {
           bench.engine.sql.engine.run(sql, ...rest)
         ),
       };
-      const request = parseQuery({ filters: [['stars', 1]] }, of.fields);
-      await runQuery(spy as never, of.snapshot, of.fields, request);
-      await runQuery(spy as never, of.snapshot, of.fields, parseQuery({ limit: 2 }, of.fields));
+      const request = parseQuery({ filters: [['stars', 1]] }, sixDataset.fields);
+      await runQuery(spy as never, sixDataset.snapshot, sixDataset.fields, request);
+      await runQuery(
+        spy as never,
+        sixDataset.snapshot,
+        sixDataset.fields,
+        parseQuery({ limit: 2 }, sixDataset.fields),
+      );
       expect(statements.filter((sql) => sql.includes('count(*)'))).toEqual([]);
     });
   });

@@ -13,7 +13,7 @@ import type { Column, Columns } from '../../../engine/core/types.js';
 
 /** An Arrow IPC stream of one batch, under the fields' own names. Uncompressed: others misread what apache-arrow compresses. */
 export function arrowStream(columns: Columns, rows: readonly (readonly unknown[])[]): Uint8Array {
-  const fields = arrowSchema(columns.map(renamed)).fields.slice(reservedColumns.length);
+  const fields = arrowSchema(columns.map(renameColumn)).fields.slice(reservedColumns.length);
   const children = fields.map((field, index) =>
     encode(
       field.type as DataType,
@@ -26,9 +26,9 @@ export function arrowStream(columns: Columns, rows: readonly (readonly unknown[]
   return RecordBatchStreamWriter.writeAll([new RecordBatch(schema, data)]).toUint8Array(true);
 }
 
-function renamed(column: Column): Column {
+function renameColumn(column: Column): Column {
   const { name, children } = column;
-  return { ...column, physical: name, ...(children && { children: children.map(renamed) }) };
+  return { ...column, physical: name, ...(children && { children: children.map(renameColumn) }) };
 }
 
 /**
@@ -112,8 +112,8 @@ const scalars: Readonly<Record<Exclude<Column['type'], 'object'>, Encode>> = {
 };
 
 function validity(values: readonly unknown[]): { nullBitmap: Uint8Array; nullCount: number } {
-  const present = values.map((value) => value !== null && value !== undefined);
-  return { nullBitmap: bits(present), nullCount: present.filter((is) => !is).length };
+  const isPresent = values.map((value) => value !== null && value !== undefined);
+  return { nullBitmap: bits(isPresent), nullCount: isPresent.filter((is) => !is).length };
 }
 
 function bits(values: readonly boolean[]): Uint8Array {

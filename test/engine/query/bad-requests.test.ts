@@ -20,7 +20,7 @@ describe('an invalid request is a 400 that names the position (Q5)', () => {
   test.each(cases)('%s', (line) => {
     const [, request, key, words] = /^(.*) ==> (\S+) (.*)$/.exec(line)!;
     const input = parseJson(request!);
-    const error = thrown(Array.isArray(input) ? { filters: input } : input);
+    const error = requestError(Array.isArray(input) ? { filters: input } : input);
     expect(error).toMatchObject({
       code: 'invalid',
       fields: { [key!]: [expect.stringContaining(words!)] },
@@ -34,7 +34,7 @@ describe('a budget just under passes, just over is named, with its value and wha
   const facets = (depth: number): object =>
     depth === 0 ? {} : { gene: { facets: facets(depth - 1) } };
   const columns = ['gene', 'pmid', 'stars', 'af', 'reported'];
-  const over = 'x'.repeat(1_025);
+  const longName = 'x'.repeat(1_025);
   test.each<readonly [string, unknown, unknown, RegExp]>([
     [
       'filterDepth',
@@ -74,14 +74,14 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
     [
       'regexpBytes',
-      { filters: [['gene__regexp', over.slice(1)]] },
-      { filters: [['gene__regexp', over]] },
+      { filters: [['gene__regexp', longName.slice(1)]] },
+      { filters: [['gene__regexp', longName]] },
       /at most 1024 bytes, not 1025: shorten it, or split it/,
     ],
     [
       'queryTerms',
-      { filters: [['abstract', words(200)]] },
-      { filters: [['abstract', words(201)]] },
+      { filters: [['abstract', wordsText(200)]] },
+      { filters: [['abstract', wordsText(201)]] },
       /^The action contains takes at most 200 words, not 201: split the text/,
     ],
     [
@@ -93,12 +93,12 @@ describe('a budget just under passes, just over is named, with its value and wha
     [
       'facets',
       { facets: { gene: { facets: Object.fromEntries(columns.map((name) => [name, {}])) } } },
-      { facets: many(51) },
+      { facets: manyFields(51) },
       /at most 50 facets, nested ones included: ask for the others in a second request/,
     ],
   ])('%s', (_, under, tooMuch, message) => {
     expect(() => parseQuery(under, fields())).not.toThrow();
-    const error = caught(() => parseQuery(tooMuch, fields()));
+    const error = errorOf(() => parseQuery(tooMuch, fields()));
     expect(error).toMatchObject({
       code: 'budget',
       message: expect.stringMatching(message),
@@ -108,21 +108,21 @@ describe('a budget just under passes, just over is named, with its value and wha
   /** The six records' fields and fifty more. */
   function fields(): Dataset['fields'] {
     const [first] = dataset.fields;
-    const more = Array.from({ length: 51 }, (_, index) => ({
+    const manyFacets = Array.from({ length: 51 }, (_, index) => ({
       ...first!,
       name: `f${index}`,
       path: [`f${index}`],
     }));
-    return [...dataset.fields, ...more];
+    return [...dataset.fields, ...manyFacets];
   }
-  function many(count: number): object {
+  function manyFields(count: number): object {
     return Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, {}]));
   }
 });
 
 test('all mistakes of a request are reported together', () => {
   const body = { filters: [['bogus', 1]], fields: ['nope'], limit: -1, facets: ['what'], query: 5 };
-  expect(thrown(body)).toMatchObject({
+  expect(requestError(body)).toMatchObject({
     fields: {
       filters: [expect.stringContaining('bogus')],
       fields: [expect.stringContaining('nope')],
@@ -138,10 +138,10 @@ test('an export takes a limit of its own, and neither facets nor offset', () => 
     parseExportParams({ limit: 1_000_000, facets: null, offset: null }, dataset.fields).limit,
   ).toBe(1_000_000);
   for (const [key, value] of Object.entries({ limit: 0, facets: ['gene'], offset: 5 })) {
-    const error = caught(() => parseExportParams({ [key]: value }, dataset.fields));
+    const error = errorOf(() => parseExportParams({ [key]: value }, dataset.fields));
     expect(error).toMatchObject({ code: 'invalid', fields: { [key]: [expect.any(String)] } });
   }
-  const error = caught(() => parseExportParams({ limit: 1_000_001 }, dataset.fields));
+  const error = errorOf(() => parseExportParams({ limit: 1_000_001 }, dataset.fields));
   expect(error).toMatchObject({
     fields: {
       limit: ['A limit is at most 1000000, not 1000001: leave it out to export all records'],
@@ -149,11 +149,11 @@ test('an export takes a limit of its own, and neither facets nor offset', () => 
   });
 });
 
-function thrown(body: unknown): unknown {
-  return caught(() => parseQuery(body, dataset.fields));
+function requestError(body: unknown): unknown {
+  return errorOf(() => parseQuery(body, dataset.fields));
 }
 
-function caught(work: () => unknown): unknown {
+function errorOf(work: () => unknown): unknown {
   try {
     work();
   } catch (error) {
@@ -178,6 +178,6 @@ function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-function words(count: number): string {
+function wordsText(count: number): string {
   return numbers(count).join(' ');
 }

@@ -31,7 +31,7 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-/** What else a dataset may have. */
+/** Further properties of a dataset. */
 export interface DatasetOptions {
   /** The columns of each segment, where not all of them have all. */
   readonly stored?: readonly Columns[];
@@ -44,7 +44,7 @@ export interface Dataset {
   readonly fields: readonly DatasetField[];
 }
 
-/** How questions are answered, and the threads that `openBench` wants for it. */
+/** The ways in which queries are answered, and the number of threads that `openBench` needs for each. */
 export const engines: readonly (readonly [name: string, threads: number | undefined])[] = [
   ['columns in memory', 0],
   ['SQL', undefined],
@@ -109,13 +109,13 @@ async function writeDataset(
   const schemaPath = join(home, 'schema.parquet');
   writeFileSync(schemaPath, schemaFile(columns));
   const files = [schemaPath];
-  const written: Segment[] = [];
+  const writtenSegments: Segment[] = [];
   const write = async (
     own: Columns,
     rows: readonly TestRow[],
     deleted: Int32Array,
   ): Promise<Segment> => {
-    const path = join(home, `${written.length}.parquet`);
+    const path = join(home, `${writtenSegments.length}.parquet`);
     const all = [...reservedColumns, ...own];
     const cells = rows.map((row) => all.map((each) => cell(each, valueOf(row, each.name))));
     const data = tableFromIPC(arrowStream(all.map(byPhysicalName), cells)).batches;
@@ -124,36 +124,36 @@ async function writeDataset(
     files.push(path);
     return { ...segment, ...(deletion && { deletion }) };
   };
-  const replaced: TestRow[] = [];
+  const replacedRows: TestRow[] = [];
   let baseRowId = 0;
   for (const [chunk, rows] of segments.entries()) {
-    const whole = rows.map((row, index) => ({
+    const wholeRows = rows.map((row, index) => ({
       _id: recordId(chunk, index),
       _commit: '4812',
       ...row,
     }));
-    const own = stored[chunk] ?? columns;
+    const ownColumns = stored[chunk] ?? columns;
     const { stored: kept, deleted } =
       process.env[otherRowsFlag] === 'replaced'
-        ? withReplacedRows(chunk, whole, segments, baseRowId, replaced)
-        : withDeletedRows(chunk, whole, segments);
-    written.push({ ...(await write(own, kept, deleted)), baseRowId });
+        ? withReplacedRows(chunk, wholeRows, segments, baseRowId, replacedRows)
+        : withDeletedRows(chunk, wholeRows, segments);
+    writtenSegments.push({ ...(await write(ownColumns, kept, deleted)), baseRowId });
     baseRowId += kept.length;
   }
   for (const part of [0, 1]) {
-    const own = replaced.filter((_, i) => i % 2 === part);
-    if (own.length === 0) continue;
-    if (part === 1) own.reverse();
-    const segment = await write([rowIdColumn, ...columns], own, new Int32Array(0));
-    written.push({ ...segment, isAscending: part === 0 });
+    const ownRows = replacedRows.filter((_, i) => i % 2 === part);
+    if (ownRows.length === 0) continue;
+    if (part === 1) ownRows.reverse();
+    const segment = await write([rowIdColumn, ...columns], ownRows, new Int32Array(0));
+    writtenSegments.push({ ...segment, isAscending: part === 0 });
   }
-  const rows = written.reduce((sum, segment) => sum + liveRows(segment), 0);
-  const isInterleaved = areInterleaved(written);
+  const rows = writtenSegments.reduce((sum, segment) => sum + liveRows(segment), 0);
+  const isInterleaved = areInterleaved(writtenSegments);
   const snapshot = {
     datasetId: id,
     version: 1,
     columns,
-    segments: written,
+    segments: writtenSegments,
     isInterleaved,
     rows,
     bytes: 0,
@@ -177,16 +177,16 @@ function withReplacedRows(
   replaced: TestRow[],
 ): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
   const next = random(chunk + 1);
-  const others = segments.flat();
-  const deleted: number[] = [];
+  const otherRecords = segments.flat();
+  const deletedRowNumbers: number[] = [];
   const stored = records.map((record, row) => {
     if (next() < 0.6) return record;
-    deleted.push(row);
+    deletedRowNumbers.push(row);
     replaced.push({ ...record, [rowIdColumn.name]: baseRowId + row });
     const { _id } = record;
-    return { ...others[Math.floor(next() * others.length)], _id, _commit: '4811' };
+    return { ...otherRecords[Math.floor(next() * otherRecords.length)], _id, _commit: '4811' };
   });
-  return { stored, deleted: Int32Array.from(deleted) };
+  return { stored, deleted: Int32Array.from(deletedRowNumbers) };
 }
 
 /**
@@ -200,20 +200,20 @@ function withDeletedRows(
 ): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
   if (!process.env[otherRowsFlag]) return { stored: records, deleted: new Int32Array(0) };
   const next = random(chunk + 1);
-  const others = segments.flat();
+  const otherRecords = segments.flat();
   const stored: TestRow[] = [];
-  const deleted: number[] = [];
+  const deletedRowNumbers: number[] = [];
   const addDeleted = (): void => {
-    const copied = next() < 0.1 ? {} : others[Math.floor(next() * others.length)];
-    const own = { _id: recordId(chunk, 50_000 + deleted.length), _commit: '4811' };
-    deleted.push(stored.push({ ...copied, ...own }) - 1);
+    const copiedRecord = next() < 0.1 ? {} : otherRecords[Math.floor(next() * otherRecords.length)];
+    const ownIds = { _id: recordId(chunk, 50_000 + deletedRowNumbers.length), _commit: '4811' };
+    deletedRowNumbers.push(stored.push({ ...copiedRecord, ...ownIds }) - 1);
   };
   for (const record of records) {
     while (next() < 0.3) addDeleted();
     stored.push(record);
   }
   if (records.length > 0 && next() < 0.5) addDeleted();
-  return { stored, deleted: Int32Array.from(deleted) };
+  return { stored, deleted: Int32Array.from(deletedRowNumbers) };
 }
 
 /** The id of a record of commit 1: commit, chunk and row in base 36. */
@@ -262,10 +262,10 @@ function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
     };
   }
   if (item.type === 'object') {
-    const given = value as Readonly<Record<string, Value>>;
+    const givenMembers = value as Readonly<Record<string, Value>>;
     const members = (item.children ?? []).map((child) => [
       child.physical,
-      cell(child, valueOf(given, child.name)),
+      cell(child, valueOf(givenMembers, child.name)),
     ]);
     return { entries: Object.fromEntries(members) as unknown };
   }

@@ -1,19 +1,19 @@
 import { expect, test } from '@jest/globals';
-import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
+import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
 import type { Language } from '../../../engine/query/sql/dialect.js';
-import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { countSelect, rowsSelect } from '../../../engine/query/sql/rows.js';
 import { Params } from '../../../engine/query/sql/params.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf } from './dataset.js';
-import { hostile } from './hostile.js';
+import { hostileTexts } from './hostile.js';
 
 const folder = "/lake/it's";
 const languages: Readonly<Record<string, Language>> = {
-  duckdb,
-  clickhouse: clickhouse(() => folder),
+  duckdb: duckdbDialect,
+  clickhouse: clickhouseDialect(() => folder),
 };
 
 function snapshotOf(columns: Columns): Snapshot {
@@ -22,12 +22,12 @@ function snapshotOf(columns: Columns): Snapshot {
 
 /** Schemas of every shape; each has a column of this name. */
 function columnsNamed(name: string): readonly Columns[] {
-  const inside = [column(name, 'string'), listOf(column(`${name}2`, 'date'))];
+  const membersInside = [column(name, 'string'), listOf(column(`${name}2`, 'date'))];
   return [
     [column(name, 'string')],
     [listOf(column(name, 'double'))],
-    [column(name, 'object', inside)],
-    [listOf(column(name, 'object', inside))],
+    [column(name, 'object', membersInside)],
+    [listOf(column(name, 'object', membersInside))],
   ];
 }
 
@@ -46,27 +46,29 @@ function statements(language: Language, columns: Columns): readonly string[] {
 }
 
 /** The statement without its quoted names and texts. */
-function unquoted(sql: string, isBackslashed: boolean): string {
-  const inside = isBackslashed ? String.raw`(?:[^Q\\]|\\[^])*` : '(?:[^Q]|QQ)*';
-  const quoted = ['"', "'"].map((quote) => quote + inside.replaceAll('Q', quote) + quote);
-  return sql.replaceAll(new RegExp(quoted.join('|'), 'g'), '…');
+function withoutQuotes(sql: string, isBackslashed: boolean): string {
+  const insideQuotes = isBackslashed ? String.raw`(?:[^Q\\]|\\[^])*` : '(?:[^Q]|QQ)*';
+  const quotedPatterns = ['"', "'"].map(
+    (quote) => quote + insideQuotes.replaceAll('Q', quote) + quote,
+  );
+  return sql.replaceAll(new RegExp(quotedPatterns.join('|'), 'g'), '…');
 }
 
 test.each(Object.entries(languages))('%s: hostile field names stay inside of quotes (Q1)', (name, language) => {
   const isBackslashed = name === 'clickhouse';
-  const wanted = columnsNamed('plain').map((columns) =>
-    statements(language, columns).map((sql) => unquoted(sql, isBackslashed)),
+  const expectedStatements = columnsNamed('plain').map((columns) =>
+    statements(language, columns).map((sql) => withoutQuotes(sql, isBackslashed)),
   );
-  expect(wanted.flat().join()).not.toContain('plain');
+  expect(expectedStatements.flat().join()).not.toContain('plain');
   // NUL and halves of characters cannot be in a stored name; dots and signs would change the request itself, and DuckDB's own
   // file_index the order.
-  const names = hostile.filter((text) => text !== '' && text.isWellFormed() && !/\0|[.]|__|^-|^_|^file_/.test(text));
+  const names = hostileTexts.filter((text) => text !== '' && text.isWellFormed() && !/\0|[.]|__|^-|^_|^file_/.test(text));
   expect(names.length).toBeGreaterThan(150);
   for (const each of names) {
     const found = columnsNamed(each).map((columns) =>
-      statements(language, columns).map((sql) => unquoted(sql, isBackslashed)),
+      statements(language, columns).map((sql) => withoutQuotes(sql, isBackslashed)),
     );
-    expect([each, found]).toEqual([each, wanted]);
+    expect([each, found]).toEqual([each, expectedStatements]);
   }
 }); // prettier-ignore
 
@@ -83,9 +85,9 @@ test.each(Object.entries(languages))('%s: a statement is the same whatever its v
     { query: `a:"${text.replaceAll(/["\\]/g, '\\$&')} x"` },
   ];
   // A text of letters, for a comparison of one without asks for no folding.
-  const wanted = bodies('Word').map(sqlOf);
-  const texts = hostile.filter((text) => /[A-Za-z]/.test(text) && text.length < 5_000);
-  for (const text of texts) expect([text, bodies(text).map(sqlOf)]).toEqual([text, wanted]);
+  const expectedStatements = bodies('Word').map(sqlOf);
+  const texts = hostileTexts.filter((text) => /[A-Za-z]/.test(text) && text.length < 5_000);
+  for (const text of texts) expect([text, bodies(text).map(sqlOf)]).toEqual([text, expectedStatements]);
 }); // prettier-ignore
 
 const dialect = languages['clickhouse']!([column('_e', 'string'), column('r', 'string')]);

@@ -68,9 +68,9 @@ describe('the engine (Q1b)', () => {
       await expect(
         bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [file]),
       ).rejects.toThrow(/[Pp]ermission/);
-      const plain = { type: 'string', value: join(bench.folder, path) } as const;
+      const plainPath = { type: 'string', value: join(bench.folder, path) } as const;
       await expect(
-        bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [plain]),
+        bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [plainPath]),
       ).rejects.toThrow(/[Pp]ermission/);
     }
   });
@@ -84,12 +84,12 @@ describe('the engine (Q1b)', () => {
 
   test('ends a statement when its client leaves, waiting ones too (Q9)', async () => {
     const leaving = new AbortController();
-    const running = Array.from({ length: 12 }, () =>
+    const runningStatements = Array.from({ length: 12 }, () =>
       bench.engine.sql.engine.run(slow, [], { signal: leaving.signal }),
     );
-    const ended = Promise.allSettled(running);
+    const allEnded = Promise.allSettled(runningStatements);
     leaving.abort();
-    for (const outcome of await ended) {
+    for (const outcome of await allEnded) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
     }
     expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
@@ -118,12 +118,12 @@ describe('the engine (Q1b)', () => {
     const heavy = Array.from({ length: 20 }, () =>
       bench.engine.sql.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
     );
-    const ended = Promise.allSettled(heavy);
-    // With one line for all, these would wait for the heavy ones, which take minutes.
+    const allEnded = Promise.allSettled(heavy);
+    // If all waited in one line, these would wait for the heavy ones, which take minutes.
     for (let round = 0; round < 20; round += 1)
       expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
     leaving.abort();
-    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+    expect((await allEnded).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
   test('gives its connection back when a stream is left early', async () => {
@@ -164,9 +164,9 @@ describe('the engine (Q1b)', () => {
       spillFolder: join(bench.folder, 'spill-2'),
       spillMb: 8,
     });
-    const running = expect(engine.sql.engine.run(slow, [])).rejects.toThrow();
+    const runningQuery = expect(engine.sql.engine.run(slow, [])).rejects.toThrow();
     await engine.close();
-    await running;
+    await runningQuery;
     await expect(engine.sql.engine.run('SELECT 1', [])).rejects.toThrow('closed');
   });
 });
@@ -183,8 +183,8 @@ describe('a damaged dataset (R7)', () => {
   test.each(breakIt)('whose file %s is named in the error', async (_, damage) => {
     const { snapshot, fields } = await sixRecords(bench);
     damage(snapshot.files[1]!);
-    const asked = runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
-    await expect(asked).rejects.toMatchObject({
+    const pendingQuery = runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+    await expect(pendingQuery).rejects.toMatchObject({
       code: 'damaged',
       message: expect.stringContaining(`dataset ${snapshot.datasetId}`),
     });
@@ -213,15 +213,20 @@ describe('a damaged dataset (R7)', () => {
         { ordering: ['-depth'], limit: 3 },
       ];
       const answersOf = async (flip?: (file: string) => void): Promise<readonly unknown[]> => {
-        const own = await openBench(threads);
+        const ownBench = await openBench(threads);
         try {
-          const { snapshot, fields } = await own.dataset(columns, [rows]);
+          const { snapshot, fields } = await ownBench.dataset(columns, [rows]);
           flip?.(snapshot.files[1]!);
           const found: unknown[] = [];
           for (const request of requests) {
-            const asked = runQuery(own.engine, snapshot, fields, parseQuery(request, fields));
+            const pendingQuery = runQuery(
+              ownBench.engine,
+              snapshot,
+              fields,
+              parseQuery(request, fields),
+            );
             found.push(
-              await asked.then(
+              await pendingQuery.then(
                 ({ total, results, facets }) => [total, results, facets],
                 (error: unknown) => (error as AppError).code,
               ),
@@ -229,11 +234,11 @@ describe('a damaged dataset (R7)', () => {
           }
           return found;
         } finally {
-          await own.close();
+          await ownBench.close();
         }
       };
       const right = await answersOf();
-      let refused = 0;
+      let refusedCount = 0;
       let flips = 0;
       for (let at = 100; ; at += 4_096) {
         let isBeyond = false;
@@ -247,11 +252,11 @@ describe('a damaged dataset (R7)', () => {
         if (isBeyond) break;
         flips++;
         for (const [i, answer] of found.entries())
-          if (answer === 'damaged') refused++;
+          if (answer === 'damaged') refusedCount++;
           else expect(answer).toEqual(right[i]);
       }
       expect(flips).toBeGreaterThan(8);
-      expect(refused).toBeGreaterThan(flips);
+      expect(refusedCount).toBeGreaterThan(flips);
     },
   );
 

@@ -41,7 +41,7 @@ describe.each(engines)('by %s', (_, threads) => {
     };
   }
 
-  const written = ({ build, chromosome, start, stop }: Place, end = ''): string =>
+  const placeText = ({ build, chromosome, start, stop }: Place, end = ''): string =>
     `${build}-${chromosome}-${start}-${stop}${end}`;
 
   test(`regions overlap the text of regions and variants as intervals do (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
@@ -50,37 +50,37 @@ describe.each(engines)('by %s', (_, threads) => {
     const rows = random.list(300, (): TestRow & { places: readonly Place[] } => {
       const places = random.list(random.below(4), () => randomPlace(random));
       const [first, ...more] = places;
-      const variants = more.map((place) => written(place, random.pick(['-A', '-<DEL>', '-G-T'])));
+      const variants = more.map((place) => placeText(place, random.pick(['-A', '-<DEL>', '-G-T'])));
       return {
         places,
-        region: first ? written(first) : random.pick([null, 'none', '7-1-2', 'T2T-CHM13-5-9']),
+        region: first ? placeText(first) : random.pick([null, 'none', '7-1-2', 'T2T-CHM13-5-9']),
         variants,
       };
     });
     const { snapshot } = await bench.dataset(columns, [rows.slice(0, 100), rows.slice(100)]);
     const entities = { region: 'genomic_region', variants: 'variant' } as const;
     const fields = fieldRows(columns, [], entities);
-    const bare = (name: string): string => name.replace(/^chr/i, '').toLowerCase();
+    const bareName = (name: string): string => name.replace(/^chr/i, '').toLowerCase();
     for (let i = 0; i < 200; i++) {
-      const wanted = randomPlace(random);
+      const wantedPlace = randomPlace(random);
       const anyBuild = random.chance(0.3);
       const region = anyBuild
-        ? { ...wanted, build: null }
+        ? { ...wantedPlace, build: null }
         : random.chance(0.5)
-          ? wanted
-          : written(wanted);
+          ? wantedPlace
+          : placeText(wantedPlace);
       const request = parseQuery({ entities: [['genomic_region', region]], limit: 0 }, fields);
       const { total } = await runQuery(bench.engine, snapshot, fields, request);
-      const naive = rows.filter(({ places }) =>
+      const naiveRows = rows.filter(({ places }) =>
         places.some(
           (place) =>
-            (anyBuild || place.build.toUpperCase() === wanted.build.toUpperCase()) &&
-            bare(place.chromosome) === bare(wanted.chromosome) &&
-            place.start <= wanted.stop &&
-            place.stop >= wanted.start,
+            (anyBuild || place.build.toUpperCase() === wantedPlace.build.toUpperCase()) &&
+            bareName(place.chromosome) === bareName(wantedPlace.chromosome) &&
+            place.start <= wantedPlace.stop &&
+            place.stop >= wantedPlace.start,
         ),
       );
-      expect([region, total]).toEqual([region, naive.length]);
+      expect([region, total]).toEqual([region, naiveRows.length]);
     }
   });
 
@@ -186,7 +186,7 @@ describe.each(engines)('by %s', (_, threads) => {
       expect(message(['genomic_region', 'somewhere'])).toMatch(/Expected a region like 7:55000000-56000000/); // prettier-ignore
       expect(message(['variant', 'rs42'], fieldRows([column('x', 'string')], []))).toMatch(/none whose name tells rs ids/); // prettier-ignore
       expect(message(['genomic_region', 'BRCA2'], fieldRows(columns, []))).toMatch(/no field of the entity type gene/); // prettier-ignore
-      // Of genes nothing is known but their names.
+      // No positions of genes are known, only their names.
       const places = fieldRows(columns, [], { variant: 'variant' });
       for (const type of ['gene', 'genomic_region', 'variant'])
         expect(message([type, 'BRCA2'], places)).toMatch(/where a gene lies is not known: give the region of "BRCA2" by its positions/); // prettier-ignore

@@ -24,13 +24,13 @@ describe.each(engines)('by %s', (_, threads) => {
   afterAll(() => bench.close());
 
   test.each(cases)('%s', async (line) => {
-    const cut = line.indexOf('==>');
-    const input = parseJson(line.slice(0, cut));
-    const expected = line.slice(cut + 3).trim();
+    const arrowAt = line.indexOf('==>');
+    const input = parseJson(line.slice(0, arrowAt));
+    const expected = line.slice(arrowAt + 3).trim();
     const body = Array.isArray(input) ? { filters: input } : input;
     if (expected.startsWith('400')) {
       const [, key, words] = /^400 (\S+) ?(.*)$/.exec(expected)!;
-      const error = caught(() => parseQuery(body, dataset.fields));
+      const error = errorOf(() => parseQuery(body, dataset.fields));
       expect(error).toMatchObject({
         code: 'invalid',
         fields: { [key!]: [expect.stringContaining(words!)] },
@@ -48,19 +48,20 @@ describe.each(engines)('by %s', (_, threads) => {
         facets: answer.facets && JSON.parse(answer.facets),
       } as Record<string, unknown>;
       const found = Object.fromEntries(Object.keys(parts).map((key) => [key, all[key]]));
-      expect(rounded(found)).toEqual(rounded(parts));
+      expect(roundedNumbers(found)).toEqual(roundedNumbers(parts));
       return;
     }
     const ids = results.map(({ _id: id }) => id);
     const isSet = expected.startsWith('{');
-    const wanted = expected === 'none' ? [] : expected.replaceAll(/[{}]/g, '').trim().split(/\s+/);
-    expect(isSet ? ids.sort() : ids).toEqual(wanted);
+    const expectedIds =
+      expected === 'none' ? [] : expected.replaceAll(/[{}]/g, '').trim().split(/\s+/);
+    expect(isSet ? ids.sort() : ids).toEqual(expectedIds);
     expect(answer.total).toBe(
       answer.offset === null && answer.count > 0 ? request.offset + answer.count : answer.total,
     );
   });
 
-  function caught(work: () => unknown): unknown {
+  function errorOf(work: () => unknown): unknown {
     try {
       work();
     } catch (error) {
@@ -70,7 +71,7 @@ describe.each(engines)('by %s', (_, threads) => {
   }
 
   /** Numbers to ten digits: the engine and the examples add up in different orders. */
-  function rounded(value: unknown): unknown {
+  function roundedNumbers(value: unknown): unknown {
     return JSON.parse(
       JSON.stringify(value, (_, part: unknown) =>
         typeof part === 'number' ? Number(part.toPrecision(10)) : part,

@@ -4,16 +4,16 @@ import { AppError } from '../../../engine/core/errors.js';
 import { causesOf } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { begin } from '../../../engine/query/sql/statement.js';
+import { newStatement } from '../../../engine/query/sql/statement.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
-import { confirm, explained, type Cause } from './explained.js';
+import { confirm, explainQuery, type Cause } from './explained.js';
 import { sixRecords } from './six-records.js';
 
 let bench: Bench;
 let genes: Genes;
-let made: Dataset;
-let six: Dataset;
+let randomDataset: Dataset;
+let sixDataset: Dataset;
 
 const columns: Columns = [
   column('gene', 'string'),
@@ -39,25 +39,25 @@ const columns: Columns = [
   ]),
 ];
 
-const at = (chromosome: string, start: number, stop: number): TestRow => ({ build: 'GRCh37', chromosome, start, stop }) as TestRow; // prettier-ignore
+const placeAt = (chromosome: string, start: number, stop: number): TestRow => ({ build: 'GRCh37', chromosome, start, stop }) as TestRow; // prettier-ignore
 const records: readonly TestRow[] = [
   { gene: 'ERBB2', chrom: '12', contig: 'chr12', build: 'GRCh37', variant: 'GRCH37-12-100-100-T', significance: 'Likely_pathogenic', tags: ['Red', 'dark blue'], code: ' A12', dose: '1.50', pos: 100, af: 0.1, depths: [10, 20], seen: '2016-05-01', note: 'Diabetes and muscle' },
   { gene: 'KMT2A', chrom: '12', contig: 'chr12', build: 'GRCh37', variant: 'GRCH37-12-205-210-A', significance: 'Benign', tags: ['green'], code: 'B7', dose: '1000', pos: 205, af: 0.2, depths: [40], seen: '2017-05-01', note: 'cystic fibrosis' },
   { gene: 'BRCA1', chrom: 'MT', contig: 'chrM', build: 'GRCh37', variant: 'GRCH37-MT-7-7-A', significance: 'Benign', tags: [], code: 'C9', dose: '7', pos: 7, af: 0.9, depths: [], seen: '2018-05-01', note: 'cystic fibrosis' },
-].map((row, i) => ({ ...row, genomic_coordinates: [at('12', 100, 100), at('12', 205, 210), at('MT', 7, 7)][i]! }) as unknown as TestRow); // prettier-ignore
+].map((row, i) => ({ ...row, genomic_coordinates: [placeAt('12', 100, 100), placeAt('12', 205, 210), placeAt('MT', 7, 7)][i]! }) as unknown as TestRow); // prettier-ignore
 
 beforeAll(async () => {
   bench = await openBench();
   genes = await humanGenes();
-  six = await sixRecords(bench);
+  sixDataset = await sixRecords(bench);
   const { snapshot } = await bench.dataset(columns, [records.slice(0, 1), records.slice(1)]);
   const entities = { gene: 'gene', variant: 'variant' } as const;
-  made = { snapshot, fields: fieldRows(columns, [], entities) };
+  randomDataset = { snapshot, fields: fieldRows(columns, [], entities) };
 });
 afterAll(() => bench.close());
 
-async function causes(body: object, dataset = made): Promise<readonly Cause[]> {
-  const { explain, total } = await explained(bench, dataset, body, genes);
+async function causes(body: object, dataset = randomDataset): Promise<readonly Cause[]> {
+  const { explain, total } = await explainQuery(bench, dataset, body, genes);
   expect(total).toBe(0);
   await confirm(bench, dataset, explain, genes);
   return explain.causes!;
@@ -132,7 +132,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
 
   test('three conditions of which any two match together', async () => {
     const filters = [['stars__lte', 1], ['pmid', '200'], ['af__gt', 0.3]]; // prettier-ignore
-    const found = await causes({ filters: [{ or: [{ and: filters }] }] }, six);
+    const found = await causes({ filters: [{ or: [{ and: filters }] }] }, sixDataset);
     expect(found.map(({ cause }) => cause)).toContain('never_together');
   });
 
@@ -147,19 +147,23 @@ describe('an empty answer has a cause that the records confirm:', () => {
   });
 
   test('a dataset without records', async () => {
-    const none = await bench.dataset(columns, []);
-    expect(await causes(filter('gene', 'x'), none)).toEqual([
+    const emptyDataset = await bench.dataset(columns, []);
+    expect(await causes(filter('gene', 'x'), emptyDataset)).toEqual([
       expect.objectContaining({ cause: 'no_records' }),
     ]);
   });
 
   test('a search that takes too long ends, and one whose client has left fails (Q9)', async () => {
-    const request = parseQuery({ ...filter('gene', 'x'), explain: true }, made.fields, genes);
+    const request = parseQuery(
+      { ...filter('gene', 'x'), explain: true },
+      randomDataset.fields,
+      genes,
+    );
     const search = (code: 'budget' | 'canceled'): Promise<readonly object[]> =>
       causesOf(
         {
           records: 3,
-          begin: () => begin(made.snapshot),
+          begin: () => newStatement(randomDataset.snapshot),
           rows: () => Promise.reject(new AppError(code, 'longer than 60 s')),
         },
         request.explain!,
@@ -175,12 +179,18 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ]);
     await expect(search('canceled')).rejects.toMatchObject({ code: 'canceled' });
     const options = { signal: AbortSignal.abort() };
-    const run = runQuery(bench.engine, made.snapshot, made.fields, request, options);
+    const run = runQuery(
+      bench.engine,
+      randomDataset.snapshot,
+      randomDataset.fields,
+      request,
+      options,
+    );
     await expect(run).rejects.toMatchObject({ code: 'canceled' });
   });
 
   test('an answer that is not empty has no causes', async () => {
-    const { explain } = await explained(bench, made, { filters: [['chrom', '12']] });
+    const { explain } = await explainQuery(bench, randomDataset, { filters: [['chrom', '12']] });
     expect(explain).not.toHaveProperty('causes');
   });
 });

@@ -3,9 +3,9 @@ import { AppError } from '../../../engine/core/errors.js';
 import { countNodes } from '../../../engine/query/explain/counts.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { begin } from '../../../engine/query/sql/statement.js';
+import { newStatement } from '../../../engine/query/sql/statement.js';
 import { openBench, type Bench, type Dataset } from './dataset.js';
-import { hostile } from './hostile.js';
+import { hostileTexts } from './hostile.js';
 import { sixRecords } from './six-records.js';
 
 let bench: Bench;
@@ -33,10 +33,10 @@ test.each(Object.keys(requests))('hostile text as %s is explained as text (Q1)',
   const body = requests[part]!;
   // A quarter of the strings in each part: an empty answer is searched for its causes, which takes a dozen statements.
   const number = Object.keys(requests).indexOf(part);
-  const waiting = hostile.filter((_, i) => (i + number) % 4 === 0);
+  const waitingTexts = hostileTexts.filter((_, i) => (i + number) % 4 === 0);
   await Promise.all(
     Array.from({ length: 4 }, async () => {
-      for (let text = waiting.pop(); text !== undefined; text = waiting.pop())
+      for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())
         await attack(text, body(text));
     }),
   );
@@ -46,7 +46,7 @@ async function attack(text: string, body: object): Promise<void> {
   try {
     const request = parseQuery({ ...body, explain: true }, dataset.fields);
     const statements: string[] = [];
-    await countNodes(begin(dataset.snapshot), request.explain!.root, async ({ sql }) => {
+    await countNodes(newStatement(dataset.snapshot), request.explain!.root, async ({ sql }) => {
       statements.push(sql);
       return [];
     });

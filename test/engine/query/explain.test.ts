@@ -4,7 +4,7 @@ import { recordTest } from '../../../engine/query/predicate/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, engines, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
-import { confirm, explained, type Explained, type ExplainedNode } from './explained.js';
+import { confirm, explainQuery, type Explained, type ExplainedNode } from './explained.js';
 import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';
 import { plainFilters } from './random-filter.js';
 import { randomMade } from './random-records.js';
@@ -16,23 +16,23 @@ import { seed } from '../../seed.js';
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 240);
 
 let bench: Bench;
-let six: Dataset;
+let sixDataset: Dataset;
 beforeAll(async () => {
   bench = await openBench();
-  six = await sixRecords(bench);
+  sixDataset = await sixRecords(bench);
 });
 afterAll(() => bench.close());
 
 /** The tree in short: condition, matches, left, and what is inside. */
-type Short = readonly [string, number, number, ...Short[]];
-const short = ({ condition, matches, left, nodes = [] }: ExplainedNode): Short => [
+type ShortNode = readonly [string, number, number, ...ShortNode[]];
+const shortForm = ({ condition, matches, left, nodes = [] }: ExplainedNode): ShortNode => [
   condition,
   matches,
   left,
-  ...nodes.map(short),
+  ...nodes.map(shortForm),
 ];
-const tree = async (body: object): Promise<readonly Short[]> =>
-  (await explained(bench, six, body)).explain.nodes.map(short);
+const tree = async (body: object): Promise<readonly ShortNode[]> =>
+  (await explainQuery(bench, sixDataset, body)).explain.nodes.map(shortForm);
 
 describe('explain counts the records that each condition matches, and those that remain after it', () => {
   test('filters, in their order', async () => {
@@ -99,17 +99,17 @@ describe('explain counts the records that each condition matches, and those that
   }); // prettier-ignore
 
   test('nothing asked is no node, and the answer beside it stays the same', async () => {
-    const { explain } = await explained(bench, six, {});
+    const { explain } = await explainQuery(bench, sixDataset, {});
     expect(explain).toMatchObject({ records: 6, nodes: [] });
     for (const body of [{}, { filters: [['stars', 1]], facets: ['pmid'], limit: 1 }, { query: 'cancer' }]) {
       const run = async (more: object): Promise<object> => {
-        const request = parseQuery({ ...body, ...more }, six.fields);
-        return runQuery(bench.engine, six.snapshot, six.fields, request);
+        const request = parseQuery({ ...body, ...more }, sixDataset.fields);
+        return runQuery(bench.engine, sixDataset.snapshot, sixDataset.fields, request);
       };
-      const plain = await run({});
-      expect(plain).not.toHaveProperty('explain');
+      const plainAnswer = await run({});
+      expect(plainAnswer).not.toHaveProperty('explain');
       expect(await run({ explain: true })).toEqual({
-        ...plain,
+        ...plainAnswer,
         took: expect.any(Number),
         explain: expect.any(String),
       });
@@ -118,7 +118,7 @@ describe('explain counts the records that each condition matches, and those that
 
   test('a long list and a long text are shortened', async () => {
     const values = Array.from({ length: 5_000 }, (_, i) => `g${i}`);
-    const { explain } = await explained(bench, six, {
+    const { explain } = await explainQuery(bench, sixDataset, {
       filters: [['gene__in', [...values, 'TTN']], ['abstract__contains', 'x'.repeat(9_000)]],
     }); // prettier-ignore
     expect(explain.nodes[0]).toMatchObject({ matches: 1, left: 1 });
@@ -127,15 +127,28 @@ describe('explain counts the records that each condition matches, and those that
   });
 
   test('the widest and the deepest filters that may be (T0)', async () => {
-    const wide = Array.from({ length: budgets.filterNodes - 1 }, (_, i) => ['stars__gte', i - 1]);
-    const { explain } = await explained(bench, six, { filters: [{ and: wide }] });
-    // Of six records with 0, 1, 1, 2, 3 and 4 stars.
+    const wideFilter = Array.from({ length: budgets.filterNodes - 1 }, (_, i) => [
+      'stars__gte',
+      i - 1,
+    ]);
+    const { explain } = await explainQuery(bench, sixDataset, { filters: [{ and: wideFilter }] });
+    // The six records have 0, 1, 1, 2, 3 and 4 stars.
     const lefts = explain.nodes[0]!.nodes!.map(({ left }) => left);
-    expect([lefts.length, ...lefts.slice(0, 8)]).toEqual([wide.length, 6, 6, 5, 3, 2, 1, 0, 0]);
-    let deep: unknown = ['gene', 'TTN'];
+    expect([lefts.length, ...lefts.slice(0, 8)]).toEqual([
+      wideFilter.length,
+      6,
+      6,
+      5,
+      3,
+      2,
+      1,
+      0,
+      0,
+    ]);
+    let deepFilter: unknown = ['gene', 'TTN'];
     for (let i = 1; i < budgets.filterDepth; i += 1)
-      deep = i % 2 ? { not: [deep] } : { or: [deep] };
-    let [node] = (await explained(bench, six, { filters: [deep] })).explain.nodes;
+      deepFilter = i % 2 ? { not: [deepFilter] } : { or: [deepFilter] };
+    let [node] = (await explainQuery(bench, sixDataset, { filters: [deepFilter] })).explain.nodes;
     for (let i = budgets.filterDepth - 1; i > 0; i -= 1) {
       const negations = Math.floor((i + 1) / 2);
       expect(node!.matches).toBe(negations % 2 ? 5 : 1);
@@ -146,7 +159,10 @@ describe('explain counts the records that each condition matches, and those that
 
   test('steps that were needed have their times', async () => {
     const steps = async (body: object): Promise<readonly string[]> => {
-      const { explain } = await explained(bench, six, { filters: [['stars', 1]], ...body });
+      const { explain } = await explainQuery(bench, sixDataset, {
+        filters: [['stars', 1]],
+        ...body,
+      });
       for (const ms of Object.values(explain.steps)) expect(ms).toBeGreaterThanOrEqual(0);
       return Object.keys(explain.steps).sort();
     };
@@ -158,11 +174,11 @@ describe('explain counts the records that each condition matches, and those that
     const columns = await openBench(0);
     try {
       const rows = [{ title: 'breast cancer' }, { title: 'cancer of the skin' }, { title: null }];
-      const made = await columns.dataset([column('title', 'text')], [rows]);
+      const textDataset = await columns.dataset([column('title', 'text')], [rows]);
       const body = { query: 'title:cancer AND title:breast', ordering: ['_id'] };
-      const { explain } = await explained(columns, made, body);
+      const { explain } = await explainQuery(columns, textDataset, body);
       expect(explain.plan.map(({ executor }) => executor)).toContain('memory');
-      expect(explain.nodes.map(short)).toEqual([['and', 1, 1, ['title:cancer', 2, 2], ['title:breast', 1, 1]]]); // prettier-ignore
+      expect(explain.nodes.map(shortForm)).toEqual([['and', 1, 1, ['title:cancer', 2, 2], ['title:breast', 1, 1]]]); // prettier-ignore
     } finally {
       await columns.close();
     }
@@ -172,12 +188,12 @@ describe('explain counts the records that each condition matches, and those that
     const columns = await openBench(0);
     try {
       const body = { filters: [{ or: [['stars', 1], ['gene', 'TTN']] }], facets: ['gene'] }; // prettier-ignore
-      const quick = await explained(columns, await sixRecords(columns), body);
-      const slow = await explained(bench, six, body);
-      const { steps: _, plan, access, ...rest } = quick.explain;
+      const quickExplanation = await explainQuery(columns, await sixRecords(columns), body);
+      const slow = await explainQuery(bench, sixDataset, body);
+      const { steps: _, plan, access, ...rest } = quickExplanation.explain;
       expect(access).toEqual({ filters: 0, pages: 0, columns: 2 });
       const { steps: __, plan: bySql, ...others } = slow.explain;
-      expect({ ...quick, explain: rest }).toEqual({ ...slow, explain: others });
+      expect({ ...quickExplanation, explain: rest }).toEqual({ ...slow, explain: others });
       const executors = (of: typeof plan): unknown =>
         of.map(({ step, executor }) => [step, executor]);
       expect(executors(plan)).toEqual([['select', 'memory'], ['read', 'memory']]); // prettier-ignore
@@ -188,13 +204,13 @@ describe('explain counts the records that each condition matches, and those that
   });
 
   test.each([true, 'true', 'True'])('asked for with %j', (explain) => {
-    expect(parseQuery({ explain }, six.fields).explain).toBeDefined();
+    expect(parseQuery({ explain }, sixDataset.fields).explain).toBeDefined();
   });
   test.each([false, 'false', null, '', undefined])('not asked for with %j', (explain) => {
-    expect(parseQuery({ explain }, six.fields)).not.toHaveProperty('explain');
+    expect(parseQuery({ explain }, sixDataset.fields)).not.toHaveProperty('explain');
   });
   test.each([1, 0, 'yes', {}, [], [true]])('refuses %j', (explain) => {
-    expect(() => parseQuery({ explain, limit: 'x' }, six.fields)).toThrow(
+    expect(() => parseQuery({ explain, limit: 'x' }, sixDataset.fields)).toThrow(
       expect.objectContaining({
         fields: {
           explain: [expect.stringMatching(/^Expected true or false, not /)],
@@ -204,21 +220,21 @@ describe('explain counts the records that each condition matches, and those that
     );
   });
   test('an export is not explained', () => {
-    expect(() => parseExportParams({ explain: true }, six.fields)).toThrow('Not supported');
-    expect(parseExportParams({ explain: false }, six.fields)).toBeDefined();
+    expect(() => parseExportParams({ explain: true }, sixDataset.fields)).toThrow('Not supported');
+    expect(parseExportParams({ explain: false }, sixDataset.fields)).toBeDefined();
   });
 });
 
 describe('segments', () => {
   test('those whose statistics rule out a match are skipped', async () => {
     const segments = async (body: object): Promise<Explained['segments']> =>
-      (await explained(bench, six, body)).explain.segments;
+      (await explainQuery(bench, sixDataset, body)).explain.segments;
     expect(await segments({})).toEqual({
       total: 2,
       touched: 2,
       skipped: 0,
       rows: 6,
-      paths: six.snapshot.segments.map(({ path }) => path),
+      paths: sixDataset.snapshot.segments.map(({ path }) => path),
       more: 0,
     });
     // r1 and r2 are in the first, the others in the second.
@@ -226,7 +242,7 @@ describe('segments', () => {
       touched: 1,
       skipped: 1,
       rows: 4,
-      paths: [six.snapshot.segments[1]!.path],
+      paths: [sixDataset.snapshot.segments[1]!.path],
     });
     expect(await segments({ filters: [['gene__exact', 'ZZZ']] })).toMatchObject({ touched: 1 });
     expect(await segments({ filters: [['pmid', '99']] })).toMatchObject({ touched: 0, rows: 0 });
@@ -238,26 +254,27 @@ test.each(engines)(
   `%s: counts what a loop over the records does, and skips no segment with a match (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`,
   async (_, threads) => {
     const random = new Random(seed);
-    const own = await openBench(threads);
+    const ownBench = await openBench(threads);
     for (let done = 0; done < cases; done += 20) {
-      const made = randomMade(random);
-      const { columns } = made;
-      const segments = made.segments.map(({ rows }) => rows);
-      const dataset = await store(own, made);
-      const known = naiveFields(columns);
+      const madeData = randomMade(random);
+      const { columns } = madeData;
+      const segments = madeData.segments.map(({ rows }) => rows);
+      const dataset = await store(ownBench, madeData);
+      const knownFields = naiveFields(columns);
       for (let i = 0; i < 20; i += 1) {
-        const filters = plainFilters(random, made);
+        const filters = plainFilters(random, madeData);
         try {
-          await compare(own, dataset, segments, known, filters);
+          await compare(ownBench, dataset, segments, knownFields, filters);
         } catch (error) {
-          const where = JSON.stringify({ case: done + i, columns, filters }, (_, part: unknown) =>
-            typeof part === 'bigint' ? `${part}n` : part,
+          const caseText = JSON.stringify(
+            { case: done + i, columns, filters },
+            (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part),
           );
-          throw new Error(`STRANDLAKE_SEED=${seed}, ${where}`, { cause: error });
+          throw new Error(`STRANDLAKE_SEED=${seed}, ${caseText}`, { cause: error });
         }
       }
     }
-    await own.close();
+    await ownBench.close();
   },
 );
 
@@ -270,7 +287,7 @@ async function compare(
 ): Promise<void> {
   const rows = segments.flat();
   const count = (...all: readonly NaiveFilter[]): number => naiveCount(rows, known, all);
-  const { explain, total } = await explained(own, dataset, { filters, limit: 0 });
+  const { explain, total } = await explainQuery(own, dataset, { filters, limit: 0 });
   expect(total).toBe(count(...filters));
   expect(explain.causes === undefined).toBe(total > 0);
   await confirm(own, dataset, explain);

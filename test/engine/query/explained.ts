@@ -47,7 +47,7 @@ export interface Explained {
 }
 
 /** The explanation of a query. */
-export async function explained(
+export async function explainQuery(
   bench: Bench,
   { snapshot, fields }: Dataset,
   body: object,

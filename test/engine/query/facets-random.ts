@@ -1,10 +1,16 @@
-import { isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import {
+  isNumeric,
+  namedFields,
+  valuesOf,
+  type MadeDataset,
+  type NaiveField,
+} from './naive-fields.js';
 import type { Random } from './random.js';
 
 type Options = Record<string, unknown>;
 
 /** A tree of facets: of any kind, with any options, under any that has buckets. */
-export function randomFacets(random: Random, made: Made, depth = 1): Options {
+export function randomFacets(random: Random, made: MadeDataset, depth = 1): Options {
   const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   const list = random.shuffled(fields).slice(0, 1 + random.below(depth === 1 ? 4 : 2));
   return Object.fromEntries(
@@ -19,7 +25,11 @@ export function randomFacets(random: Random, made: Made, depth = 1): Options {
   );
 }
 
-function optionsOf(random: Random, made: Made, { path, column: { type } }: NaiveField): Options {
+function optionsOf(
+  random: Random,
+  made: MadeDataset,
+  { path, column: { type } }: NaiveField,
+): Options {
   const limit = random.pick([{}, { limit: 0 }, { limit: 1 }, { limit: 2 }, { limit: '3' }]);
   const terms = { facet_type: 'terms', ...limit };
   const count = { facet_type: 'count' };
@@ -32,14 +42,14 @@ function optionsOf(random: Random, made: Made, { path, column: { type } }: Naive
   }
   const linear = { facet_type: 'histogram', interval: random.pick(intervals) };
   const log = { facet_type: 'histogram', scale: 'log', interval: random.pick([1, '0.5', 0.1, 2, 0.3, '10', 0.01]) }; // prettier-ignore
-  const plain = [terms, count, linear, linear, log, { facet_type: 'histogram' }, { facet_type: 'histogram', scale: 'log' }]; // prettier-ignore
+  const plainOptions = [terms, count, linear, linear, log, { facet_type: 'histogram' }, { facet_type: 'histogram', scale: 'log' }]; // prettier-ignore
   // Sums of the largest doubles are no doubles.
   const values = made.segments.flatMap(({ rows }) => rows.flatMap((row) => valuesOf(row, path)));
   if (values.some((value) => typeof value === 'number' && Math.abs(value) > 1e30))
-    return random.pick<Options>(plain);
+    return random.pick<Options>(plainOptions);
   const percents = random.pick([[50], [0, 25, 99.9, 100], [12.5, 50], '75']);
   return random.pick<Options>([
-    ...plain,
+    ...plainOptions,
     {},
     { facet_type: 'stats', extended: true },
     { facet_type: 'stats', extended: 'false' },

@@ -1,5 +1,5 @@
 /** Texts that have broken out of statements, paths, templates and objects; for every place that takes text. */
-export const hostile: readonly string[] = [
+export const hostileTexts: readonly string[] = [
   quotes(),
   ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'],
   ['_id', '_commit', 'file_index', 'file_row_number', 'filename', 'rowid', 'r', 'r.*', '*', 'v', 'n', 'k', '$1', '?'],

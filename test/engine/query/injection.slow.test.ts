@@ -3,13 +3,13 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
 import type { CursorProgress } from '../../../engine/query/plan/position.js';
-import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
-import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
+import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runQuery, runTexts } from '../../../engine/query/plan/query.js';
+import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import { rowsSelect } from '../../../engine/query/sql/rows.js';
 import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
-import { hostile } from './hostile.js';
+import { hostileTexts } from './hostile.js';
 import { sixRecords } from './six-records.js';
 
 let bench: Bench;
@@ -20,8 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Every place of a request that takes text. */
-const places: Readonly<Record<string, (text: string) => object>> = {
+/** Every part of a request that takes text. */
+const injectionPlaces: Readonly<Record<string, (text: string) => object>> = {
   field: (text) => ({ filters: [[text, 1]] }),
   action: (text) => ({ filters: [[`gene__${text}`, 'x']] }),
   operator: (text) => ({ filters: [{ [text]: [['gene', 'x']] }] }),
@@ -61,8 +61,8 @@ const places: Readonly<Record<string, (text: string) => object>> = {
   key: (text) => ({ [text]: [text] }),
 };
 
-/** More of them, where one way of reading is shared by several: each is asked an eighth of the texts. */
-const further: typeof places = {
+/** Further parts, which share their parsing with others: each is tested with an eighth of the texts. */
+const furtherPlaces: typeof injectionPlaces = {
   explain: (text) => ({ explain: text }),
   'what is explained': (text) => ({
     explain: true,
@@ -79,18 +79,18 @@ const further: typeof places = {
       ['_commit__prefix', text],
     ],
   }),
-  'query field': (text) => ({ query: `${escaped(text)}:x OR gene:ttn` }),
-  'query term': (text) => ({ query: `gene:${escaped(text)} OR stars:${escaped(text)}` }),
-  'query phrase': (text) => ({ query: `"${quoted(text)}" AND abstract:"${quoted(text)}"` }),
-  'query wildcard': (text) => ({ query: `${escaped(text)}* OR gene:?${escaped(text)}` }),
+  'query field': (text) => ({ query: `${escapeText(text)}:x OR gene:ttn` }),
+  'query term': (text) => ({ query: `gene:${escapeText(text)} OR stars:${escapeText(text)}` }),
+  'query phrase': (text) => ({ query: `"${quoteText(text)}" AND abstract:"${quoteText(text)}"` }),
+  'query wildcard': (text) => ({ query: `${escapeText(text)}* OR gene:?${escapeText(text)}` }),
   'query range': (text) => ({
-    query: `gene:["${quoted(text)}" TO *] OR stars:{* TO "${quoted(text)}"}`,
+    query: `gene:["${quoteText(text)}" TO *] OR stars:{* TO "${quoteText(text)}"}`,
   }),
   'query comparison': (text) => ({
-    query: `date_created:>="${quoted(text)}" OR af:<${escaped(text)}`,
+    query: `date_created:>="${quoteText(text)}" OR af:<${escapeText(text)}`,
   }),
   'query presence': (text) => ({
-    query: `_exists_:"${quoted(text)}" OR _missing_:${escaped(text)}`,
+    query: `_exists_:"${quoteText(text)}" OR _missing_:${escapeText(text)}`,
   }),
   'query group': (text) => ({ query: `gene:(${text} OR ttn)` }),
   'query boost': (text) => ({ query: `gene:ttn^${text}` }),
@@ -119,13 +119,13 @@ const further: typeof places = {
   }),
 };
 
-describe.each(Object.entries(further))('hostile text as %s', (name, body) => {
+describe.each(Object.entries(furtherPlaces))('hostile text as %s', (name, body) => {
   test('is an answer or a 400, and never text of the statement (Q1)', async () => {
-    const turn = Object.keys(further).indexOf(name) % 8;
-    const waiting = hostile.filter((_, i) => i % 8 === turn);
+    const turn = Object.keys(furtherPlaces).indexOf(name) % 8;
+    const waitingTexts = hostileTexts.filter((_, i) => i % 8 === turn);
     await Promise.all(
       Array.from({ length: 4 }, async () => {
-        for (let text = waiting.pop(); text !== undefined; text = waiting.pop())
+        for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())
           await attack(text, body(text));
       }),
     );
@@ -133,27 +133,27 @@ describe.each(Object.entries(further))('hostile text as %s', (name, body) => {
 });
 
 /** A text as one term of a query string, and inside quotation marks. */
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s]/g, '\\$&');
 }
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return text.replaceAll(/["\\]/g, '\\$&');
 }
 
-describe.each(Object.entries(places))('hostile text as %s', (_, body) => {
+describe.each(Object.entries(injectionPlaces))('hostile text as %s', (_, body) => {
   test('is an answer or a 400, and never text of the statement (Q1)', async () => {
     // Several at once: the engine has as many connections.
-    const waiting = [...hostile];
+    const waitingTexts = [...hostileTexts];
     await Promise.all(
       Array.from({ length: 4 }, async () => {
-        for (let text = waiting.pop(); text !== undefined; text = waiting.pop())
+        for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())
           await attack(text, body(text));
       }),
     );
   });
 });
 
-const languages = [duckdb, clickhouse(() => '/lake')];
+const languages = [duckdbDialect, clickhouseDialect(() => '/lake')];
 
 async function attack(text: string, body: object): Promise<void> {
   try {
@@ -178,12 +178,12 @@ async function attack(text: string, body: object): Promise<void> {
 }
 
 test('hostile values of the sort keys go from page to page as values (Q1)', async () => {
-  const texts = [...new Set(hostile)].map((text) => text.toWellFormed());
+  const texts = [...new Set(hostileTexts)].map((text) => text.toWellFormed());
   const rows = texts.map((text, n) => ({ text, list: [text, null], o: { text }, n }));
   const columns = [column('text', 'string'), listOf(column('list', 'string')), column('o', 'object', [column('text', 'string')]), column('n', 'long')]; // prettier-ignore
   const { snapshot, fields } = await bench.dataset(columns, [rows.slice(0, 99), rows.slice(99)]);
   const sorted = [...rows].sort((a, b) => Buffer.compare(Buffer.from(a.text), Buffer.from(b.text)) || a.n - b.n); // prettier-ignore
-  const wanted = sorted.map(({ n }) => n);
+  const expectedOrder = sorted.map(({ n }) => n);
   for (const ordering of ['text', 'list', 'o.text', '-text']) {
     const request = parseQuery({ ordering, fields: ['n'], limit: 40 }, fields);
     const found: number[] = [];
@@ -194,13 +194,13 @@ test('hostile values of the sort keys go from page to page as values (Q1)', asyn
       if (!answer.position) break;
       cursor = { after: answer.position, total: answer.total, seen: cursor.seen + answer.count };
     }
-    if (ordering !== '-text') expect([ordering, found]).toEqual([ordering, wanted]);
-    else expect(found.map((n) => texts[n])).toEqual(wanted.map((n) => texts[n]).reverse());
+    if (ordering !== '-text') expect([ordering, found]).toEqual([ordering, expectedOrder]);
+    else expect(found.map((n) => texts[n])).toEqual(expectedOrder.map((n) => texts[n]).reverse());
   }
 });
 
 test('hostile values are found by every way of asking for them, and nothing else is (Q1)', async () => {
-  const texts = [...new Set(hostile)].filter((text, i) => text.isWellFormed() && text.length < 400 && (i % 4 === 0 || text.length < 9)); // prettier-ignore
+  const texts = [...new Set(hostileTexts)].filter((text, i) => text.isWellFormed() && text.length < 400 && (i % 4 === 0 || text.length < 9)); // prettier-ignore
   const rows = texts.map((text) => ({ text, list: [text], long: text }));
   const columns = [column('text', 'string'), listOf(column('list', 'string')), column('long', 'text')]; // prettier-ignore
   const { snapshot, fields } = await bench.dataset(columns, [rows]);
@@ -209,30 +209,30 @@ test('hostile values are found by every way of asking for them, and nothing else
     const { results } = await runQuery(bench.engine, snapshot, fields, request);
     return (JSON.parse(results) as { text: string }[]).map(({ text }) => text);
   };
-  const waiting = [...texts];
+  const waitingTexts = [...texts];
   await Promise.all(
     Array.from({ length: 4 }, async () => {
-      for (let text = waiting.pop(); text !== undefined; text = waiting.pop()) {
-        const same = texts.filter((other) => other.toLowerCase() === text!.toLowerCase());
+      for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop()) {
+        const sameTexts = texts.filter((other) => other.toLowerCase() === text!.toLowerCase());
         expect(await found({ filters: [['text__exact', text]] })).toEqual([text]);
         expect(await found({ filters: [['list__exact', text]] })).toEqual([text]);
         expect(await found({ filters: [['long__exact', text]] })).toEqual([text]);
-        expect(await found({ filters: [['text', text]] })).toEqual(same);
-        expect(await found({ filters: [['text__in', [text, 'nothing']]] })).toEqual(same);
+        expect(await found({ filters: [['text', text]] })).toEqual(sameTexts);
+        expect(await found({ filters: [['text__in', [text, 'nothing']]] })).toEqual(sameTexts);
         const starting = texts.filter((other) => other.startsWith(text!));
         expect(await found({ filters: [['text__prefix', text]] })).toEqual(starting);
-        const holding = texts.filter((other) => other.includes(text!));
-        expect(await found({ filters: [['list__contains', text]] })).toEqual(holding);
-        expect(await found({ query: `text:["${quoted(text)}" TO "${quoted(text)}"]` })).toEqual([text]); // prettier-ignore
+        const textsWithPart = texts.filter((other) => other.includes(text!));
+        expect(await found({ filters: [['list__contains', text]] })).toEqual(textsWithPart);
+        expect(await found({ query: `text:["${quoteText(text)}" TO "${quoteText(text)}"]` })).toEqual([text]); // prettier-ignore
       }
     }),
   );
 });
 
 test('hostile ids are looked up as text (Q1)', async () => {
-  const found = await lookup(bench.engine, dataset.snapshot, dataset.fields, [
+  const found = await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, [
     'r2',
-    ...hostile,
+    ...hostileTexts,
     'r1',
     'r2',
   ]);
@@ -241,14 +241,17 @@ test('hostile ids are looked up as text (Q1)', async () => {
 
 test('hostile field names are quoted wherever they stand (Q1)', async () => {
   // NUL and a byte order mark cannot be in a stored name, and names that differ in letter case alone are stored apart.
-  const names = [...new Set(hostile)].filter((name) => name !== '' && !name.includes('\u0000') && !name.startsWith('\ufeff') && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
+  const names = [...new Set(hostileTexts)].filter((name) => name !== '' && !name.includes('\u0000') && !name.startsWith('\ufeff') && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
   const columns = names
     .slice(0, 240)
     .map((name, index) => ({ ...column(name, 'string'), physical: `${name}~${index}` }));
   const nested = column('inside', 'object', columns.slice(0, 60));
   const row = Object.fromEntries(columns.map(({ name }) => [name, name]));
-  const inside = Object.fromEntries(columns.slice(0, 60).map(({ name }) => [name, name]));
-  const { snapshot, fields } = await bench.dataset([...columns, nested], [[{ ...row, inside }]]);
+  const innerRecord = Object.fromEntries(columns.slice(0, 60).map(({ name }) => [name, name]));
+  const { snapshot, fields } = await bench.dataset(
+    [...columns, nested],
+    [[{ ...row, inside: innerRecord }]],
+  );
   for (const { name } of columns) {
     const body = {
       filters: [[`${name}__exact`, name]],
@@ -260,9 +263,9 @@ test('hostile field names are quoted wherever they stand (Q1)', async () => {
     expect(JSON.parse(answer.results)).toEqual([{ [name]: name }]);
     expect(JSON.parse(answer.facets!)).toEqual({ [name]: [[name, 1]] });
   }
-  const whole = await runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
-  expect(JSON.parse(whole.results)).toEqual([
-    { _id: expect.any(String), _commit: '4812', ...row, inside },
+  const wholeAnswer = await runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+  expect(JSON.parse(wholeAnswer.results)).toEqual([
+    { _id: expect.any(String), _commit: '4812', ...row, inside: innerRecord },
   ]);
   const all = parseExportParams({ limit: 1 }, fields);
   const [line] = (await runTexts(bench.engine, snapshot, fields, all, ',')).results;

@@ -1,53 +1,53 @@
 import { expect, test } from '@jest/globals';
 import { LeasePool } from '../../../engine/query/sql/lease-pool.js';
 
-const never = new AbortController().signal;
-const numbered = (): (() => Promise<number>) => {
-  let created = 0;
-  return async () => (created += 1);
+const neverAborted = new AbortController().signal;
+const numberedFactory = (): (() => Promise<number>) => {
+  let createdCount = 0;
+  return async () => (createdCount += 1);
 };
 
 test('light work starts at once while heavy work fills its half', async () => {
-  const pool = new LeasePool(numbered(), 4);
-  const first = [await pool.acquire(true, never), await pool.acquire(true, never)];
+  const pool = new LeasePool(numberedFactory(), 4);
+  const first = [await pool.acquire(true, neverAborted), await pool.acquire(true, neverAborted)];
   const order: string[] = [];
-  const waiting = ['a', 'b', 'c'].map(async (name) => {
-    const lease = await pool.acquire(true, never);
+  const waitingNames = ['a', 'b', 'c'].map(async (name) => {
+    const lease = await pool.acquire(true, neverAborted);
     order.push(name);
     return lease;
   });
-  const light = await pool.acquire(false, never);
+  const light = await pool.acquire(false, neverAborted);
   expect(order).toEqual([]);
   light.release();
   await Promise.resolve();
   expect(order).toEqual([]);
   first[0]!.release();
-  const a = await waiting[0]!;
+  const a = await waitingNames[0]!;
   expect(order).toEqual(['a']);
   a.release();
   a.release();
   first[1]!.release();
-  await Promise.all(waiting);
+  await Promise.all(waitingNames);
   expect(order).toEqual(['a', 'b', 'c']);
 });
 
 test('light work may acquire every item', async () => {
-  const pool = new LeasePool(numbered(), 3);
-  const leases = await Promise.all([1, 2, 3].map(() => pool.acquire(false, never)));
+  const pool = new LeasePool(numberedFactory(), 3);
+  const leases = await Promise.all([1, 2, 3].map(() => pool.acquire(false, neverAborted)));
   expect(leases.map(({ item }) => item)).toEqual([1, 2, 3]);
-  const waiting = pool.acquire(false, never);
+  const waitingLease = pool.acquire(false, neverAborted);
   leases[1]!.release();
-  expect((await waiting).item).toBe(2);
+  expect((await waitingLease).item).toBe(2);
 });
 
 test('an aborted wait gives up its position in the queue', async () => {
-  const pool = new LeasePool(numbered(), 1);
-  const lease = await pool.acquire(true, never);
+  const pool = new LeasePool(numberedFactory(), 1);
+  const lease = await pool.acquire(true, neverAborted);
   const leaving = new AbortController();
-  const given = pool.acquire(false, leaving.signal);
-  const next = pool.acquire(false, never);
+  const givenUpLease = pool.acquire(false, leaving.signal);
+  const next = pool.acquire(false, neverAborted);
   leaving.abort(new Error('left'));
-  await expect(given).rejects.toThrow('left');
+  await expect(givenUpLease).rejects.toThrow('left');
   lease.release();
   expect((await next).item).toBe(1);
 });
@@ -58,9 +58,9 @@ test('a failed creation of an item does not count against the limit', async () =
     if (fails) throw new Error('no connection');
     return 1;
   }, 1);
-  await expect(pool.acquire(true, never)).rejects.toThrow('no connection');
+  await expect(pool.acquire(true, neverAborted)).rejects.toThrow('no connection');
   fails = false;
-  const lease = await pool.acquire(true, never);
+  const lease = await pool.acquire(true, neverAborted);
   const drained = pool.drain();
   lease.release();
   expect(await drained).toEqual([1]);

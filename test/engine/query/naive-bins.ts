@@ -58,8 +58,10 @@ function realBin(value: number, digits: bigint, decimals: number): NaiveBin {
   const [numerator, denominator] = [Number(digits), Number(`1e${decimals}`)];
   if (Math.abs(value) >= (2 ** 50 * numerator) / denominator) return { shown: value, order: value };
   const [top, bottom] = ratio(value);
-  const middle = floorDivide(top * 10n ** BigInt(decimals), bottom * digits);
-  const edges = [-2n, -1n, 0n, 1n, 2n].map((by) => (Number(middle + by) * numerator) / denominator);
+  const middleValue = floorDivide(top * 10n ** BigInt(decimals), bottom * digits);
+  const edges = [-2n, -1n, 0n, 1n, 2n].map(
+    (by) => (Number(middleValue + by) * numerator) / denominator,
+  );
   const edge = edges.findLast((candidate) => candidate <= value)! + 0;
   return { shown: edge, order: edge };
 }
@@ -80,13 +82,13 @@ function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
   const isBelow = compare(value, 0) < 0;
   const size = typeof value === 'bigint' ? (isBelow ? -value : value) : Math.abs(value as number);
   const step = Number(`${digits}e-${decimals}`);
-  const smallest = typeof size === 'bigint' ? 1 : Number.MIN_VALUE;
-  const middle = Math.floor(Math.log10(Number(size)) / step);
+  const smallestSize = typeof size === 'bigint' ? 1 : Number.MIN_VALUE;
+  const middlePower = Math.floor(Math.log10(Number(size)) / step);
   // Tries the powers of ten around the right one, from above.
-  for (let bin = middle + 3; ; bin--) {
+  for (let bin = middlePower + 3; ; bin--) {
     const exponent = Number(numberFrom(BigInt(bin) * digits, decimals));
     const power = Number.isInteger(exponent) ? Number(`1e${exponent}`) : 10 ** exponent;
-    const edge = Math.max(power, smallest);
+    const edge = Math.max(power, smallestSize);
     if (edge <= size) return { shown: isBelow ? -edge : edge, order: isBelow ? -edge : edge };
   }
 }
@@ -94,12 +96,12 @@ function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
 const widths: Readonly<Record<string, bigint>> = { second: 1n, minute: 60n, hour: 3_600n, day: 86_400n }; // prettier-ignore
 
 function dateEdge(micros: bigint, unit: string): bigint {
-  const whole = (width: bigint, from = 0n): bigint => micros - ((((micros - from) % width) + width) % width); // prettier-ignore
+  const wholeMultiple = (width: bigint, from = 0n): bigint => micros - ((((micros - from) % width) + width) % width); // prettier-ignore
   const width = widths[unit];
-  if (width !== undefined) return whole(width * 1_000_000n);
-  // 1970-01-05 was a Monday.
-  if (unit === 'week') return whole(7n * 86_400_000_000n, 4n * 86_400_000_000n);
-  const date = new Date(Number(whole(86_400_000_000n) / 1000n));
+  if (width !== undefined) return wholeMultiple(width * 1_000_000n);
+  // Weeks begin on Monday, and 1970-01-05 was one.
+  if (unit === 'week') return wholeMultiple(7n * 86_400_000_000n, 4n * 86_400_000_000n);
+  const date = new Date(Number(wholeMultiple(86_400_000_000n) / 1000n));
   const month = date.getUTCMonth();
   date.setUTCDate(1);
   date.setUTCMonth(unit === 'year' ? 0 : unit === 'quarter' ? month - (month % 3) : month);

@@ -1,10 +1,10 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import type { Test } from './naive-filter.js';
-import { fieldNamed, isWritten, naiveFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import { lower, numberIn, Refused, textIn } from './naive-values.js';
+import { fieldNamed, isWritten, naiveFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import { lowerCase, numberIn, Refused, textIn } from './naive-values.js';
 
-/** What `entities` mean (query language 5), without a table of genes: of one type any, of different types each. */
-export function entitiesTest(input: unknown, { columns, entities }: Made): Test {
+/** The test that `entities` stand for (query language 5), without a table of genes: any entity of one type, and each of several types. */
+export function entitiesTest(input: unknown, { columns, entities }: MadeDataset): Test {
   if (input === null || input === undefined) return () => true;
   const list = input as readonly unknown[];
   const pairs = (typeof list[0] === 'string' ? [list] : list) as readonly (readonly [string, unknown])[]; // prettier-ignore
@@ -12,25 +12,27 @@ export function entitiesTest(input: unknown, { columns, entities }: Made): Test 
   const byType = new Map<string, Test[]>();
   for (const [type, given] of pairs) {
     const values = Array.isArray(given) ? (given as unknown[]) : [given];
-    const own = fields.filter(({ name }) => entities[name] === type);
+    const ownFields = fields.filter(({ name }) => entities[name] === type);
     const places = fields.filter(({ name, column }) => ['variant', 'genomic_region'].includes(entities[name]!) && isWritten(column.type)); // prettier-ignore
     const tests = values.map((value) =>
-      type === 'genomic_region' ? overlap(value, columns, places) : among(type, value, own),
+      type === 'genomic_region'
+        ? overlap(value, columns, places)
+        : amongFields(type, value, ownFields),
     );
     byType.set(type, [...(byType.get(type) ?? []), ...tests]);
   }
   return (row) => [...byType.values()].every((tests) => tests.some((test) => test(row)));
 }
 
-function among(type: string, value: unknown, fields: readonly NaiveField[]): Test {
+function amongFields(type: string, value: unknown, fields: readonly NaiveField[]): Test {
   const name = textIn(value).trim();
   if (name === '' || fields.length === 0) throw new Refused('no such entity');
-  const spellings = new Set(spellingsOf(type, name).map(lower));
+  const spellings = new Set(spellingsOf(type, name).map(lowerCase));
   return (row) =>
     fields.some(({ path, column }) =>
       valuesOf(row, path).some((found) =>
         isWritten(column.type)
-          ? spellings.has(lower(found as string))
+          ? spellings.has(lowerCase(found as string))
           : [...spellings].some((each) => isNumber(each, found)),
       ),
     );
@@ -62,12 +64,12 @@ interface Region {
 
 /** The record's coordinates, or a region or variant that it names, shares a base with the region. */
 function overlap(value: unknown, columns: Columns, places: readonly NaiveField[]): Test {
-  const wanted = regionOf(value);
+  const wantedRegion = regionOf(value);
   const meets = ({ build, chromosome, start, stop }: Region): boolean =>
-    (wanted.build === null || build === null || build === wanted.build) &&
-    chromosome === wanted.chromosome &&
-    start <= wanted.stop &&
-    stop >= wanted.start;
+    (wantedRegion.build === null || build === null || build === wantedRegion.build) &&
+    chromosome === wantedRegion.chromosome &&
+    start <= wantedRegion.stop &&
+    stop >= wantedRegion.start;
   const at = (name: string): NaiveField | undefined =>
     fieldNamed(columns, `genomic_coordinates.${name}`);
   const hasCoordinates = ['chromosome', 'start', 'stop'].every((name) => at(name));
@@ -80,7 +82,7 @@ function overlap(value: unknown, columns: Columns, places: readonly NaiveField[]
       ![chromosome, start, stop].includes(undefined) &&
       meets({
         build: at('build') ? ((part('build') as string | undefined)?.toLowerCase() ?? null) : null,
-        chromosome: lower(chromosome as string),
+        chromosome: lowerCase(chromosome as string),
         start: BigInt(start as number),
         stop: BigInt(stop as number),
       });
@@ -98,21 +100,21 @@ function textRegion(text: string, hasAllele: boolean): Region {
   );
   if (!match) throw new Refused('no region');
   const [, build, chromosome, start, stop] = match as unknown as [string, string, string, string, string]; // prettier-ignore
-  return { build: lower(build), chromosome: lower(chromosome), start: BigInt(start), stop: BigInt(stop) }; // prettier-ignore
+  return { build: lowerCase(build), chromosome: lowerCase(chromosome), start: BigInt(start), stop: BigInt(stop) }; // prettier-ignore
 }
 
 function regionOf(value: unknown): Region {
-  if (typeof value === 'string') return checked(textRegion(value.trim(), false));
+  if (typeof value === 'string') return checkedRegion(textRegion(value.trim(), false));
   const { build = null, chromosome, start, stop } = value as Record<string, unknown>;
-  return checked({
-    build: build === null ? null : lower(textIn(build)),
-    chromosome: lower(textIn(chromosome).replace(/^chr/i, '')),
+  return checkedRegion({
+    build: build === null ? null : lowerCase(textIn(build)),
+    chromosome: lowerCase(textIn(chromosome).replace(/^chr/i, '')),
     start: BigInt(numberIn(start)),
     stop: BigInt(numberIn(stop)),
   });
 }
 
-function checked(region: Region): Region {
+function checkedRegion(region: Region): Region {
   if (region.start > region.stop) throw new Refused('stops before it starts');
   if (region.build !== null && !['grch37', 'grch38', 't2t-chm13'].includes(region.build)) throw new Refused('no build'); // prettier-ignore
   return region;

@@ -2,8 +2,8 @@ import type { Columns, StoredType } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, isNumeric, valuesOf, type NaiveField } from './naive-fields.js';
 import { binsOf, type NaiveBin } from './naive-bins.js';
-import { shown } from './naive-record.js';
-import { comparable, compare, Refused, type Comparable } from './naive-values.js';
+import { shownValue } from './naive-record.js';
+import { comparableValue, compare, Refused, type Comparable } from './naive-values.js';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -43,7 +43,7 @@ function answerOf(
   const shownBucket = ({ shown: key, count, rows }: Bucket): unknown =>
     nested ? [key, count, nested(rows)] : [key, count];
   const every = (rows: readonly TestRow[]): Comparable[] =>
-    rows.flatMap((row) => valuesOf(row, field.path).map((value) => comparable(item, value)));
+    rows.flatMap((row) => valuesOf(row, field.path).map((value) => comparableValue(item, value)));
   switch (kind) {
     case 'terms': {
       const limit = Number(options['limit'] ?? 10);
@@ -72,15 +72,17 @@ interface Bucket {
   readonly rows: readonly TestRow[];
 }
 
-/** Each distinct value of a record counts once; by count, then by value. */
+/** Each distinct value of a record counts once; ordered by count, then by value. */
 function terms(rows: readonly TestRow[], { path, column }: NaiveField): Bucket[] {
   const found = new Map<Comparable, { shown: unknown; rows: TestRow[] }>();
   for (const row of rows) {
-    const own = new Map(valuesOf(row, path).map((value) => [comparable(column, value), value]));
-    for (const [key, value] of own) {
-      const known = found.get(key);
-      if (known) known.rows.push(row);
-      else found.set(key, { shown: shown({ ...column, isList: false }, value), rows: [row] });
+    const ownValues = new Map(
+      valuesOf(row, path).map((value) => [comparableValue(column, value), value]),
+    );
+    for (const [key, value] of ownValues) {
+      const knownBucket = found.get(key);
+      if (knownBucket) knownBucket.rows.push(row);
+      else found.set(key, { shown: shownValue({ ...column, isList: false }, value), rows: [row] });
     }
   }
   return [...found]
@@ -90,42 +92,42 @@ function terms(rows: readonly TestRow[], { path, column }: NaiveField): Bucket[]
 
 function stats(type: StoredType, values: readonly Comparable[], isExtended: boolean): unknown {
   if (values.length === 0) {
-    const none = { count: 0, min: null, max: null, avg: null, sum: null };
+    const noStats = { count: 0, min: null, max: null, avg: null, sum: null };
     const bounds = { upper: null, lower: null };
-    return isExtended ? { ...none, sum_of_squares: null, variance: null, std_deviation: null, std_deviation_bounds: bounds } : none; // prettier-ignore
+    return isExtended ? { ...noStats, sum_of_squares: null, variance: null, std_deviation: null, std_deviation_bounds: bounds } : noStats; // prettier-ignore
   }
   const sorted = [...values].sort(compare);
   const isWhole = type === 'integer' || type === 'long';
-  // In units of 2^-1074, of which all doubles are multiples.
+  // The values as multiples of 2^-1074, which all doubles are.
   const units = values.map((value) => (isWhole ? (value as bigint) << 1074n : unitsOf(Number(value)))); // prettier-ignore
   const count = BigInt(values.length);
   const total = units.reduce((all, value) => all + value, 0n);
   const size = units.reduce((all, value) => all + (value < 0n ? -value : value), 0n);
   const scale = quotient(size, 1n, 1074);
   const mean = quotient(total, count, 1074);
-  const plain = {
+  const plainStats = {
     count: values.length,
     min: shownNumber(type, sorted[0]!),
     max: shownNumber(type, sorted.at(-1)!),
-    avg: about(mean, quotient(size, count, 1074)),
-    sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : about(quotient(total, 1n, 1074), scale), // prettier-ignore
+    avg: aboutValue(mean, quotient(size, count, 1074)),
+    sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : aboutValue(quotient(total, 1n, 1074), scale), // prettier-ignore
   };
-  if (!isExtended) return plain;
+  if (!isExtended) return plainStats;
   const squares = units.reduce((all, value) => all + value * value, 0n);
   const variance = quotient(count * squares - total * total, count * count, 2148);
   const deviation = Math.sqrt(variance);
   const ends = Math.abs(mean) + 2 * deviation;
   return {
-    ...plain,
-    sum_of_squares: about(quotient(squares, 1n, 2148)),
-    variance: about(variance),
-    std_deviation: about(deviation),
-    std_deviation_bounds: { upper: about(mean + 2 * deviation, ends), lower: about(mean - 2 * deviation, ends) }, // prettier-ignore
+    ...plainStats,
+    sum_of_squares: aboutValue(quotient(squares, 1n, 2148)),
+    variance: aboutValue(variance),
+    std_deviation: aboutValue(deviation),
+    std_deviation_bounds: { upper: aboutValue(mean + 2 * deviation, ends), lower: aboutValue(mean - 2 * deviation, ends) }, // prettier-ignore
   };
 }
 
-/** To 1e-12 of `scale`; null if it is no double. Below 1e-290, doubles have too few digits left for squares. */
-function about(value: number, scale = Math.abs(value)): unknown {
+/** A number to be compared to 1e-12 of `scale`; null if it is no double. Below 1e-290, doubles have too few digits for squares. */
+function aboutValue(value: number, scale = Math.abs(value)): unknown {
   return Number.isFinite(value) ? new About(value, Math.max(scale, 1e-290) * 1e-3) : null;
 }
 
@@ -141,19 +143,20 @@ function unitsOf(value: number): bigint {
 function quotient(a: bigint, b: bigint, power: number): number {
   const size = a < 0n ? -a : a;
   const shift = BigInt(Math.max(0, b.toString(2).length + 60 - size.toString(2).length));
-  const whole = (size << shift) / b;
-  const cut = Math.max(0, whole.toString(2).length - 60);
-  const exponent = cut - Number(shift) - power;
-  const half = Math.trunc(exponent / 2);
-  const found = Number(whole >> BigInt(cut)) * 2 ** half * 2 ** (exponent - half);
+  const wholeQuotient = (size << shift) / b;
+  const bitsCut = Math.max(0, wholeQuotient.toString(2).length - 60);
+  const exponent = bitsCut - Number(shift) - power;
+  const halfExponent = Math.trunc(exponent / 2);
+  const found =
+    Number(wholeQuotient >> BigInt(bitsCut)) * 2 ** halfExponent * 2 ** (exponent - halfExponent);
   return a < 0n ? -found : found;
 }
 
 function shownNumber(type: StoredType, value: Comparable): unknown {
-  return shown({ name: '', physical: '', type, isList: false }, value);
+  return shownValue({ name: '', physical: '', type, isList: false }, value);
 }
 
-/** Every element counts, but a record is in a bin once. */
+/** Every element counts, but a record counts once in a bin. */
 function histogram(
   rows: readonly TestRow[],
   { path, column }: NaiveField,
@@ -163,11 +166,11 @@ function histogram(
   const bins = new Map<Comparable, { bin: NaiveBin; count: number; rows: Set<TestRow> }>();
   for (const row of rows) {
     for (const value of valuesOf(row, path)) {
-      const bin = binOf(comparable({ ...column, isList: false }, value));
-      const known = bins.get(bin.order) ?? { bin, count: 0, rows: new Set() };
-      known.count += 1;
-      known.rows.add(row);
-      bins.set(bin.order, known);
+      const bin = binOf(comparableValue({ ...column, isList: false }, value));
+      const knownBin = bins.get(bin.order) ?? { bin, count: 0, rows: new Set() };
+      knownBin.count += 1;
+      knownBin.rows.add(row);
+      bins.set(bin.order, knownBin);
     }
   }
   return [...bins.values()]

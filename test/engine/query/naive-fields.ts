@@ -7,7 +7,7 @@ import type { TestRow } from './dataset.js';
  */
 
 /** A dataset as a test makes it: segments that came one after the other, each with the columns that were there by then. */
-export interface Made {
+export interface MadeDataset {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;
   readonly segments: readonly { readonly columns: Columns; readonly rows: readonly TestRow[] }[];
@@ -20,7 +20,7 @@ export interface NaiveField {
   readonly column: Column;
 }
 
-/** Every field of a dataset, those inside objects too. */
+/** Every field of a dataset, including those inside objects. */
 export function naiveFields(columns: Columns, above: readonly string[] = []): NaiveField[] {
   return columns.flatMap((column) => {
     const path = [...above, column.name];
@@ -28,7 +28,7 @@ export function naiveFields(columns: Columns, above: readonly string[] = []): Na
   });
 }
 
-const reserved: readonly NaiveField[] = ['_id', '_commit'].map((name) => ({
+const reservedFields: readonly NaiveField[] = ['_id', '_commit'].map((name) => ({
   name,
   path: [name],
   column: { name, physical: name, type: 'string', isList: false },
@@ -40,8 +40,8 @@ export function fieldNamed(
   name: string,
   isElement = false,
 ): NaiveField | undefined {
-  const known = [...(isElement ? [] : reserved), ...naiveFields(columns)];
-  const all = known.filter((field) => field.name === name);
+  const knownFields = [...(isElement ? [] : reservedFields), ...naiveFields(columns)];
+  const all = knownFields.filter((field) => field.name === name);
   return all.find(({ path }) => path.length === 1) ?? all[0];
 }
 
@@ -54,23 +54,23 @@ export function namedFields(columns: Columns): NaiveField[] {
   );
 }
 
-/** True for a list of objects, whose elements conditions can be on. */
+/** True for a list of objects, whose elements can have conditions. */
 export function hasElements({ column: { type, isList, children } }: NaiveField): boolean {
   return type === 'object' && isList && (children ?? []).length > 0;
 }
 
 /** The fields of the elements of a list, by their names there; their paths begin at the record. */
 export function elementFields({ path, column }: NaiveField): NaiveField[] {
-  const inside = namedFields(column.children ?? []);
-  return inside.map((field) => ({ ...field, path: [...path, ...field.path] }));
+  const fieldsInside = namedFields(column.children ?? []);
+  return fieldsInside.map((field) => ({ ...field, path: [...path, ...field.path] }));
 }
 
-/** Every value of a field in a record: through lists and lists of objects, nulls left out. */
+/** Every value of a field in a record, in lists and lists of objects as well, without nulls. */
 export function valuesOf(row: unknown, path: readonly string[]): Value[] {
   let reached: unknown[] = [row];
   for (const name of path) {
     reached = reached
-      .map((object) => own(object, name))
+      .map((object) => ownValue(object, name))
       .flat()
       .filter((value) => value !== null && value !== undefined);
   }
@@ -78,7 +78,7 @@ export function valuesOf(row: unknown, path: readonly string[]): Value[] {
 }
 
 /** The value under a key; null if there is none. */
-export function own(record: unknown, name: string): Value {
+export function ownValue(record: unknown, name: string): Value {
   return (
     (Object.hasOwn(record as object, name) ? (record as Record<string, Value>)[name] : null) ?? null
   );

@@ -2,11 +2,11 @@ import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, hasElements, isNumeric, isWritten, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import {
-  bound,
+  boundValue,
   compare,
   equality,
   limit,
-  lower,
+  lowerCase,
   momentIn,
   Refused,
   textIn,
@@ -16,13 +16,13 @@ import {
 /** Whether a record satisfies something. */
 export type Test = (row: TestRow) => boolean;
 
-/** What `filters` mean (query language 2); throws Refused where they must be a 400. */
+/** The test that `filters` stand for (query language 2); throws Refused where a request is answered with 400. */
 export function filterTest(input: unknown, columns: Columns): Test {
   if (input === null || input === undefined) return () => true;
   return everyTest(input, { columns, isElement: false });
 }
 
-/** What has fields: a record, or an element of a list of objects. */
+/** The fields that a filter may name: those of a record, or of an element of a list of objects. */
 interface Scope {
   readonly columns: Columns;
   readonly isElement: boolean;
@@ -63,7 +63,7 @@ function itemTest(item: unknown, scope: Scope): Test {
   }
 }
 
-/** One element, nulls left out, satisfies all filters. */
+/** An element that is not null satisfies all filters. */
 function elementTest(operand: object, { columns, isElement }: Scope): Test {
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string' || typeof filters !== 'object' || filters === null) throw new Refused('no any'); // prettier-ignore
@@ -74,27 +74,27 @@ function elementTest(operand: object, { columns, isElement }: Scope): Test {
 }
 
 function pairTest(key: string, wanted: unknown, scope: Scope): Test {
-  const named = (name: string) => fieldNamed(scope.columns, name, scope.isElement);
-  const cut = named(key) ? -1 : key.lastIndexOf('__');
-  const name = cut < 0 ? key : key.slice(0, cut);
-  const field = named(name);
-  const ofLength = lengthFilter(key, named);
+  const fieldOf = (name: string) => fieldNamed(scope.columns, name, scope.isElement);
+  const separatorAt = fieldOf(key) ? -1 : key.lastIndexOf('__');
+  const name = separatorAt < 0 ? key : key.slice(0, separatorAt);
+  const field = fieldOf(name);
+  const ofLength = lengthFilter(key, fieldOf);
   if (!field && ofLength) return lengthTest(ofLength, wanted);
   if (!field) throw new Refused('no such field');
-  if (key.slice(cut) === '__length') return lengthTest([field, ''], wanted);
-  const action = cut < 0 ? '' : key.slice(cut + 2);
-  if (cut >= 0 && action === '') throw new Refused('no such action');
+  if (key.slice(separatorAt) === '__length') return lengthTest([field, ''], wanted);
+  const action = separatorAt < 0 ? '' : key.slice(separatorAt + 2);
+  if (separatorAt >= 0 && action === '') throw new Refused('no such action');
   const isMissing: Test = (row) => valuesOf(row, field.path).length === 0;
   if (wanted === null && ['', 'exact', 'iexact'].includes(action)) {
     if (action === 'iexact' && !isWritten(field.column.type)) throw new Refused('iexact');
     return isMissing;
   }
   const list: readonly unknown[] = action === 'in' && Array.isArray(wanted) ? wanted : [];
-  const test = holds(field, action, action === 'in' && Array.isArray(wanted) ? wanted.filter((value) => value !== null) : wanted); // prettier-ignore
+  const test = holdsFor(field, action, action === 'in' && Array.isArray(wanted) ? wanted.filter((value) => value !== null) : wanted); // prettier-ignore
   return (row) => valuesOf(row, field.path).some(test) || (list.includes(null) && isMissing(row));
 }
 
-/** Of a key as `FIELD__length__ACTION`: the field and the action on the number of its values. */
+/** For a key such as `FIELD__length__ACTION`: the field, and the action on the number of its values. */
 function lengthFilter(
   key: string,
   named: (name: string) => NaiveField | undefined,
@@ -113,82 +113,82 @@ function lengthTest(
   const isNumeric = ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].includes(action);
   const hasNull = wanted === null || (Array.isArray(wanted) && wanted.includes(null));
   if (!isNumeric || hasNull) throw new Refused('no length');
-  const test = holds({ name, path: [name], column }, action, wanted);
+  const test = holdsFor({ name, path: [name], column }, action, wanted);
   return (row) => test(valuesOf(row, path).length);
 }
 
-/** What an action asks of one value (query language 2.2). */
-function holds(
+/** The test of one value that an action stands for (query language 2.2). */
+function holdsFor(
   { column, path }: NaiveField,
   action: string,
   wanted: unknown,
 ): (value: Value) => boolean {
   const { type } = column;
   const isRanged = isNumeric(type) || type === 'date';
-  const only = (isApplicable: boolean): void => {
+  const refuseUnless = (isApplicable: boolean): void => {
     if (!isApplicable) throw new Refused(`${action} on ${type}`);
   };
   const isChromosome = path.length === 2 && path[0] === 'genomic_coordinates' && path[1] === 'chromosome'; // prettier-ignore
-  const plain = (value: unknown): unknown =>
+  const plainValue = (value: unknown): unknown =>
     isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
   switch (action) {
     case '':
       if (type === 'text') return hasWords(textIn(wanted));
-      return equality(column, plain(wanted), true);
+      return equality(column, plainValue(wanted), true);
     case 'iexact':
-      only(isWritten(type));
-      return equality(column, plain(wanted), true);
+      refuseUnless(isWritten(type));
+      return equality(column, plainValue(wanted), true);
     case 'exact':
-      return equality(column, plain(wanted), false);
+      return equality(column, plainValue(wanted), false);
     case 'in': {
-      only(type !== 'object' && type !== 'json');
+      refuseUnless(type !== 'object' && type !== 'json');
       if (!Array.isArray(wanted)) throw new Refused('no list');
-      const tests = wanted.map((value) => equality(column, plain(value), true));
+      const tests = wanted.map((value) => equality(column, plainValue(value), true));
       return (value) => tests.some((test) => test(value));
     }
     case 'contains': {
-      only(isWritten(type));
+      refuseUnless(isWritten(type));
       const part = textIn(wanted);
       if (type === 'text') return hasWords(part);
       // Half of a character is in no value, though JavaScript finds it in a whole one.
       return (value) => part.isWellFormed() && (value as string).includes(part);
     }
     case 'prefix': {
-      only(type === 'string');
+      refuseUnless(type === 'string');
       const start = textIn(wanted);
       return (value) => start.isWellFormed() && (value as string).startsWith(start);
     }
     case 'regexp':
     case 'regex': {
-      only(type === 'string');
+      refuseUnless(type === 'string');
       const pattern = expression(textIn(wanted));
       return (value) => pattern.test(value as string);
     }
     case 'range':
     case 'between': {
-      only(isRanged);
+      refuseUnless(isRanged);
       if (!Array.isArray(wanted) || wanted.length !== 2) throw new Refused('no two values');
       const [from, to] = wanted as [unknown, unknown];
       const first = (value: unknown): bigint | number =>
-        type === 'date' ? momentIn(value)[0] : bound(type, value);
+        type === 'date' ? momentIn(value)[0] : boundValue(type, value);
       if (compare(first(from), first(to)) > 0) throw new Refused('not in order');
       const isIn = action === 'range';
-      const above = limit(column, from, isIn ? 'gte' : 'gt');
-      const below = limit(column, to, isIn ? 'lte' : 'lt');
-      return (value) => above(value) && below(value);
+      const isAboveLow = limit(column, from, isIn ? 'gte' : 'gt');
+      const isBelowHigh = limit(column, to, isIn ? 'lte' : 'lt');
+      return (value) => isAboveLow(value) && isBelowHigh(value);
     }
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      only(isRanged);
+      refuseUnless(isRanged);
       return limit(column, wanted, action);
     default:
       throw new Refused(`no action ${action}`);
   }
 }
 
-/** Of what the generator writes, the dot alone means less here than in RE2: all but line ends of every kind. */
+/** Of the syntax that the generator writes, only the dot differs from RE2: it matches all characters but line ends of every kind. */
 function expression(pattern: string): RegExp {
   const dots = pattern.replaceAll(/\\.|\./gs, (part) => (part === '.' ? '[^\n]' : part));
   try {
@@ -198,16 +198,16 @@ function expression(pattern: string): RegExp {
   }
 }
 
-/** Every word occurs, in any order and letter case; no word at all finds nothing. */
+/** Every word occurs, in any order and letter case; a text without words finds nothing. */
 function hasWords(wanted: string): (value: Value) => boolean {
   const words = wordsOf(wanted);
   return (value) => {
-    const present = new Set(wordsOf(value as string));
-    return words.length > 0 && words.every((word) => present.has(word));
+    const wordsPresent = new Set(wordsOf(value as string));
+    return words.length > 0 && words.every((word) => wordsPresent.has(word));
   };
 }
 
 /** Equality without letter case, for entities. */
 export function isSame(a: string, b: string): boolean {
-  return lower(a) === lower(b);
+  return lowerCase(a) === lowerCase(b);
 }

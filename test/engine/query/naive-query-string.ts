@@ -1,27 +1,32 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, hasElements, isNumeric, isWritten, naiveFields, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import { equality, folded, limit, lower, Refused, wordsOf } from './naive-values.js';
+import { equality, foldedCase, limit, lowerCase, Refused, wordsOf } from './naive-values.js';
 
 /**
  * What a query string asks for, as a tree whose meaning is plain; `field` null means every string and text field. The same is
  * written in the grammar by `written` in random-query-string.ts.
  */
-export type Asked =
-  | { readonly and: readonly Asked[] }
-  | { readonly or: readonly Asked[] }
-  | { readonly not: Asked }
-  | { readonly must: readonly Asked[]; readonly mustNot: readonly Asked[]; readonly may: readonly Asked[] } // prettier-ignore
+export type AskedClause =
+  | { readonly and: readonly AskedClause[] }
+  | { readonly or: readonly AskedClause[] }
+  | { readonly not: AskedClause }
+  | { readonly must: readonly AskedClause[]; readonly mustNot: readonly AskedClause[]; readonly may: readonly AskedClause[] } // prettier-ignore
   | { readonly field: string | null; readonly words: string }
   | { readonly field: string | null; readonly like: string }
   | { readonly field: string; readonly from: string | null; readonly to: string | null; readonly ends: string } // prettier-ignore
   | { readonly exists: string }
   | { readonly missing: string }
-  | { readonly list: string; readonly any: Asked };
+  | { readonly list: string; readonly any: AskedClause };
 
 /** Whether a record is asked for (query language 4.2). */
-export function evaluate(asked: Asked, row: TestRow, columns: Columns, isElement = false): boolean {
-  const test = (item: Asked): boolean => evaluate(item, row, columns, isElement);
+export function evaluate(
+  asked: AskedClause,
+  row: TestRow,
+  columns: Columns,
+  isElement = false,
+): boolean {
+  const test = (item: AskedClause): boolean => evaluate(item, row, columns, isElement);
   if ('any' in asked) {
     const list = fieldNamed(columns, asked.list, isElement);
     if (!list || !hasElements(list)) return false;
@@ -35,24 +40,24 @@ export function evaluate(asked: Asked, row: TestRow, columns: Columns, isElement
     const field = fieldNamed(columns, 'exists' in asked ? asked.exists : asked.missing, isElement);
     return field !== undefined && valuesOf(row, field.path).length > 0 === 'exists' in asked;
   }
-  const named = asked.field === null ? undefined : fieldNamed(columns, asked.field, isElement);
+  const namedField = asked.field === null ? undefined : fieldNamed(columns, asked.field, isElement);
   const isAny = 'like' in asked && /^\*+$/.test(asked.like);
   if (isAny && asked.field === null) return true;
-  const searched =
+  const searchedFields =
     asked.field === null
       ? naiveFields(columns).filter(({ column }) => isWritten(column.type))
-      : named
-        ? [named]
+      : namedField
+        ? [namedField]
         : [];
-  return searched.some((field) => {
+  return searchedFields.some((field) => {
     const values = valuesOf(row, field.path);
     if (isAny) return values.length > 0;
-    const holds = leaf(asked, field);
-    return values.some(holds);
+    const holdsValue = leaf(asked, field);
+    return values.some(holdsValue);
   });
 }
 
-type Leaf = Extract<Asked, { field: string | null }>;
+type Leaf = Extract<AskedClause, { field: string | null }>;
 
 /** A term that cannot be read as the field's type matches nothing. */
 function leaf(asked: Leaf, field: NaiveField): (value: Value) => boolean {
@@ -72,7 +77,7 @@ function wordsTest(wanted: string, { column, path }: NaiveField): (value: Value)
   const isChromosome = path.join('\n') === 'genomic_coordinates\nchromosome';
   const list = wordsOf(isChromosome ? wanted.replace(/^chr/i, '') : wanted);
   if (list.length === 0)
-    return (value) => column.type === 'string' && lower(value as string) === lower(wanted);
+    return (value) => column.type === 'string' && lowerCase(value as string) === lowerCase(wanted);
   return (value) => {
     const found = wordsOf(value as string);
     return found.some((_, i) => list.every((word, k) => found[i + k] === word));
@@ -88,23 +93,27 @@ function rangeTest(
   if (from === null && to === null) return () => true;
   if (!isNumeric(column.type) && column.type !== 'date' && column.type !== 'string')
     return () => false;
-  const above = from === null ? () => true : limit(column, from, ends.startsWith('[') ? 'gte' : 'gt'); // prettier-ignore
-  const below = to === null ? () => true : limit(column, to, ends.endsWith(']') ? 'lte' : 'lt');
-  return (value) => above(value) && below(value);
+  const isAboveLow = from === null ? () => true : limit(column, from, ends.startsWith('[') ? 'gte' : 'gt'); // prettier-ignore
+  const isBelowHigh =
+    to === null ? () => true : limit(column, to, ends.endsWith(']') ? 'lte' : 'lt');
+  return (value) => isAboveLow(value) && isBelowHigh(value);
 }
 
 /** The whole value, or a stretch of it between ends of words in which wildcards stand for characters of words. */
 function isLike(value: string, pattern: string): boolean {
-  const chars = [...folded(value)];
-  const wanted = [...folded(pattern)];
+  const chars = [...foldedCase(value)];
+  const patternCharacters = [...foldedCase(pattern)];
   const isWord = (char: string | undefined): boolean =>
     char !== undefined && /[\p{L}\p{M}\p{N}]/u.test(char);
   const matches = (from: number, to: number, any: (char: string) => boolean): boolean => {
     const reach = (i: number, k: number): boolean => {
-      if (k === wanted.length) return i === to;
-      if (wanted[k] === '*') return reach(i, k + 1) || (i < to && any(chars[i]!) && reach(i + 1, k)); // prettier-ignore
+      if (k === patternCharacters.length) return i === to;
+      if (patternCharacters[k] === '*') return reach(i, k + 1) || (i < to && any(chars[i]!) && reach(i + 1, k)); // prettier-ignore
       if (i === to) return false;
-      return (wanted[k] === '?' ? any(chars[i]!) : wanted[k] === chars[i]) && reach(i + 1, k + 1);
+      return (
+        (patternCharacters[k] === '?' ? any(chars[i]!) : patternCharacters[k] === chars[i]) &&
+        reach(i + 1, k + 1)
+      );
     };
     return reach(from, 0);
   };

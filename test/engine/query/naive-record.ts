@@ -1,29 +1,32 @@
 import { parseJson } from '../../../engine/core/json.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import { fieldNamed, own } from './naive-fields.js';
-import { moment, Refused } from './naive-values.js';
+import { fieldNamed, ownValue } from './naive-fields.js';
+import { momentRange, Refused } from './naive-values.js';
 
 type Paths = readonly (readonly string[])[];
 
-/** How records are shown: `fields` first, then `exclude_fields` (query language 1.3). */
+/** How records are shown: first `fields`, then `exclude_fields` (query language 1.3). */
 export function shape(
   body: Readonly<Record<string, unknown>>,
   columns: Columns,
 ): (row: TestRow) => Record<string, unknown> {
   const all: Columns = [...['_id', '_commit'].map((name): Column => ({ name, physical: name, type: 'string', isList: false })), ...columns]; // prettier-ignore
-  const wanted = names(body['fields']).map((name) => {
+  const wantedPaths = names(body['fields']).map((name) => {
     const field = fieldNamed(columns, name);
     if (!field) throw new Refused('no such field');
     return field.path;
   });
-  // Unknown names are ignored.
-  const left = names(body['exclude_fields']).flatMap((name) => {
+  // The excluded paths; unknown names are ignored.
+  const leftOutPaths = names(body['exclude_fields']).flatMap((name) => {
     const field = fieldNamed(columns, name);
     return field ? [field.path] : [];
   });
-  const kept = without(wanted.length > 0 ? only(all, wanted) : all, left);
-  return (row) => Object.fromEntries(kept.map((each) => [each.name, shown(each, own(row, each.name))])); // prettier-ignore
+  const keptColumns = withoutPaths(
+    wantedPaths.length > 0 ? onlyPaths(all, wantedPaths) : all,
+    leftOutPaths,
+  );
+  return (row) => Object.fromEntries(keptColumns.map((each) => [each.name, shownValue(each, ownValue(row, each.name))])); // prettier-ignore
 }
 
 /** A list of names, or one; nothing and the empty text mean that none is given. */
@@ -32,49 +35,49 @@ export function names(given: unknown): readonly string[] {
   return (Array.isArray(given) ? given : [given]) as readonly string[];
 }
 
-function only(columns: Columns, paths: Paths): Columns {
+function onlyPaths(columns: Columns, paths: Paths): Columns {
   return columns.flatMap((each) => {
-    const inside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
-    if (inside.length === 0) return [];
-    if (inside.some((rest) => rest.length === 0)) return [each];
-    return [{ ...each, children: only(each.children!, inside) }];
+    const pathsInside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
+    if (pathsInside.length === 0) return [];
+    if (pathsInside.some((rest) => rest.length === 0)) return [each];
+    return [{ ...each, children: onlyPaths(each.children!, pathsInside) }];
   });
 }
 
 /** An object of which nothing is left goes too. */
-function without(columns: Columns, paths: Paths): Columns {
+function withoutPaths(columns: Columns, paths: Paths): Columns {
   return columns.flatMap((each) => {
-    const inside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
-    if (inside.some((rest) => rest.length === 0)) return [];
-    if (inside.length === 0) return [each];
-    const children = without(each.children!, inside);
+    const pathsInside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
+    if (pathsInside.some((rest) => rest.length === 0)) return [];
+    if (pathsInside.length === 0) return [each];
+    const children = withoutPaths(each.children!, pathsInside);
     return children.length === 0 ? [] : [{ ...each, children }];
   });
 }
 
 /** A value as answers show it: every key at the top, inside objects only those with a value. */
-export function shown(each: Column, value: Value): unknown {
+export function shownValue(each: Column, value: Value): unknown {
   if (value === null) return null;
   if (each.isList)
-    return (value as readonly Value[]).map((item) => shown({ ...each, isList: false }, item));
+    return (value as readonly Value[]).map((item) => shownValue({ ...each, isList: false }, item));
   switch (each.type) {
     case 'object': {
-      const members = each.children!.map((child) => [child.name, shown(child, own(value, child.name))] as const); // prettier-ignore
+      const members = each.children!.map((child) => [child.name, shownValue(child, ownValue(value, child.name))] as const); // prettier-ignore
       return Object.fromEntries(members.filter(([, inside]) => inside !== null));
     }
     case 'json':
       return parseJson(value as string);
     case 'float':
-      return shortest(value as number);
+      return shortestFloat(value as number);
     case 'date':
-      return dateShown(moment(value as string)![0]);
+      return dateShown(momentRange(value as string)![0]);
     default:
       return value;
   }
 }
 
 /** The fewest digits that are the same 32-bit float again. */
-function shortest(value: number): number {
+function shortestFloat(value: number): number {
   for (let digits = 1; digits < 10; digits++) {
     const number = Number(value.toPrecision(digits));
     if (Math.fround(number) === value) return number;
@@ -82,7 +85,7 @@ function shortest(value: number): number {
   return value;
 }
 
-/** No time at midnight, six digits of a second if it has a part. */
+/** A date without the time at midnight, and with six digits of a second if it has a fraction. */
 export function dateShown(micros: bigint): string {
   const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const text = new Date(Number((micros - part) / 1000n)).toISOString().slice(0, 19);

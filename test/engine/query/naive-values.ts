@@ -1,14 +1,14 @@
 import type { Column, StoredType, Value } from '../../../engine/core/types.js';
 import { isWritten } from './naive-fields.js';
 
-/** What a request asks for is wrong, and so must be a 400. */
+/** The request is invalid and must be answered with 400. */
 export class Refused extends Error {}
 
 /** A value such that equal values are identical and the others compare in their order. */
 export type Comparable = string | number | bigint | boolean;
 
 /** A stored value as it compares: whole numbers as bigints, dates as microseconds. */
-export function comparable({ type }: Column, value: Value): Comparable {
+export function comparableValue({ type }: Column, value: Value): Comparable {
   switch (type) {
     case 'integer':
     case 'long':
@@ -17,13 +17,13 @@ export function comparable({ type }: Column, value: Value): Comparable {
     case 'float':
       return Number(value) + 0;
     case 'date':
-      return moment(value as string)![0];
+      return momentRange(value as string)![0];
     default:
       return value as Comparable;
   }
 }
 
-/** By value; texts by code point. JavaScript compares bigints with numbers exactly. */
+/** Compares values; texts by code point. JavaScript compares bigints with numbers exactly. */
 export function compare(a: Comparable, b: Comparable): number {
   if (typeof a === 'string' && typeof b === 'string')
     return Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -32,8 +32,8 @@ export function compare(a: Comparable, b: Comparable): number {
 
 const day = 86_400_000_000n;
 
-/** From the first microsecond to the one behind the last: an instant, or the whole day of a date without a time. */
-export function moment(text: string): readonly [bigint, bigint] | undefined {
+/** From the first microsecond to the one after the last: an instant, or the whole day of a date without a time. */
+export function momentRange(text: string): readonly [bigint, bigint] | undefined {
   const match =
     /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?$/.exec(
       text.trim(),
@@ -69,7 +69,7 @@ export function numberIn(value: unknown): bigint | number {
 }
 
 /** The wanted number as a field of this type would hold it: 32-bit floats are compared with 32-bit floats. */
-export function bound(type: StoredType, value: unknown): bigint | number {
+export function boundValue(type: StoredType, value: unknown): bigint | number {
   const number = numberIn(value);
   if (type === 'float') return Math.fround(Number(number)) + 0;
   return type === 'double' ? Number(number) + 0 : number;
@@ -92,14 +92,14 @@ export function booleanIn(value: unknown): boolean {
 
 /** The dates of a request. */
 export function momentIn(value: unknown): readonly [bigint, bigint] {
-  const span = typeof value === 'string' ? moment(value) : undefined;
+  const span = typeof value === 'string' ? momentRange(value) : undefined;
   if (!span) throw new Refused('no date');
   return span;
 }
 
 /** Lower case, character by character (Unicode's simple mapping). */
-export function lower(text: string): string {
-  // One character alone becomes two: the dotted capital I, whose simple mapping is the plain i.
+export function lowerCase(text: string): string {
+  // The only character whose lower case has two characters is the dotted capital I; its simple mapping is the plain i.
   return Array.from(text, (char) => (char === '\u0130' ? 'i' : char.toLowerCase())).join('');
 }
 
@@ -107,7 +107,7 @@ export function lower(text: string): string {
  * Folded as words are compared: Unicode's simple case folding, in which the long s is an s and the final sigma a sigma, and
  * which leaves the dotted and the dotless i alone.
  */
-export function folded(text: string): string {
+export function foldedCase(text: string): string {
   return Array.from(text, (char) => {
     if (char === '\u0130' || char === '\u0131') return char;
     const upper = char.toUpperCase();
@@ -117,7 +117,7 @@ export function folded(text: string): string {
 
 /** The words of a text: letters, marks and digits of every script. */
 export function wordsOf(text: string): string[] {
-  return folded(text)
+  return foldedCase(text)
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '');
 }
@@ -133,7 +133,7 @@ export function equality(
   if (type === 'date') {
     const [start, end] = momentIn(wanted);
     return (value) => {
-      const at = comparable(column, value) as bigint;
+      const at = comparableValue(column, value) as bigint;
       return at >= start && at < end;
     };
   }
@@ -144,10 +144,12 @@ export function equality(
   if (isWritten(type) || type === 'blob') {
     const text = textIn(wanted);
     const isFolded = fold && type !== 'blob' && column.name !== '_id' && column.name !== '_commit';
-    return isFolded ? (value) => lower(value as string) === lower(text) : (value) => value === text;
+    return isFolded
+      ? (value) => lowerCase(value as string) === lowerCase(text)
+      : (value) => value === text;
   }
-  const number = bound(type, wanted);
-  return (value) => compare(comparable(column, value), number) === 0;
+  const number = boundValue(type, wanted);
+  return (value) => compare(comparableValue(column, value), number) === 0;
 }
 
 /** Whether a stored value lies above (or at) a wanted one, and below (or at) it; a date stands for its whole day. */
@@ -164,14 +166,14 @@ export function limit(
       lt: (at: bigint) => at < start,
       lte: (at: bigint) => at < end,
     };
-    return (value) => tests[side](comparable(column, value) as bigint);
+    return (value) => tests[side](comparableValue(column, value) as bigint);
   }
-  const number = column.type === 'string' ? textIn(wanted) : bound(column.type, wanted);
+  const number = column.type === 'string' ? textIn(wanted) : boundValue(column.type, wanted);
   const tests = {
     gt: (order: number) => order > 0,
     gte: (order: number) => order >= 0,
     lt: (order: number) => order < 0,
     lte: (order: number) => order <= 0,
   };
-  return (value) => tests[side](compare(comparable(column, value), number));
+  return (value) => tests[side](compare(comparableValue(column, value), number));
 }

@@ -2,11 +2,11 @@ import type { Columns, Value } from '../../../engine/core/types.js';
 import { recordId, type TestRow } from './dataset.js';
 import { entitiesTest } from './naive-entities.js';
 import { facetsOf } from './naive-facets.js';
-import { fieldNamed, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import { fieldNamed, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js';
 import { filterTest, type Test } from './naive-filter.js';
 import { evaluate } from './naive-query-string.js';
 import { names, shape } from './naive-record.js';
-import { comparable, compare, lower, Refused, type Comparable } from './naive-values.js';
+import { comparableValue, compare, lowerCase, Refused, type Comparable } from './naive-values.js';
 import type { RandomRequest } from './random-request.js';
 
 export { naiveFields, type NaiveField } from './naive-fields.js';
@@ -33,7 +33,7 @@ export function naiveQuery(
   { filters, ordering }: NaiveRequest,
 ): readonly TestRow[] {
   const columns = fields.filter(({ path }) => path.length === 1).map(({ column }) => column);
-  return sorted(rows.filter(filterTest(filters, columns)), orderKeys(ordering, columns));
+  return sortRows(rows.filter(filterTest(filters, columns)), orderKeys(ordering, columns));
 }
 
 /** The terms of a field and how many records have each, most first. */
@@ -43,10 +43,12 @@ export function naiveTerms(
 ): (readonly [Value, number])[] {
   const counts = new Map<Comparable, { readonly value: Value; count: number }>();
   for (const row of rows) {
-    const own = new Map(valuesOf(row, path).map((value) => [comparable(column, value), value]));
-    for (const [key, value] of own) {
-      const known = counts.get(key);
-      if (known) known.count += 1;
+    const ownValues = new Map(
+      valuesOf(row, path).map((value) => [comparableValue(column, value), value]),
+    );
+    for (const [key, value] of ownValues) {
+      const knownTerm = counts.get(key);
+      if (knownTerm) knownTerm.count += 1;
       else counts.set(key, { value, count: 1 });
     }
   }
@@ -55,7 +57,7 @@ export function naiveTerms(
     .map(([, { value, count }]) => [value, count] as const);
 }
 
-/** What an answer must be. */
+/** The expected answer to a query. */
 export interface NaiveAnswer {
   readonly total: number;
   readonly offset: number | null;
@@ -69,14 +71,14 @@ export interface NaiveAnswer {
 }
 
 /** The records of a dataset in insertion order, with their reserved fields. */
-export function recordsOf({ segments }: Made): TestRow[] {
+export function recordsOf({ segments }: MadeDataset): TestRow[] {
   return segments.flatMap(({ rows }, chunk) =>
     rows.map((row, index): TestRow => ({ _id: recordId(chunk, index), _commit: '4812', ...row })),
   );
 }
 
 /** The answer by a loop over the records; `refused` where the request must be a 400. */
-export function naiveAnswer(made: Made, request: RandomRequest): NaiveAnswer | 'refused' {
+export function naiveAnswer(made: MadeDataset, request: RandomRequest): NaiveAnswer | 'refused' {
   try {
     return answer(made, request);
   } catch (error) {
@@ -85,7 +87,7 @@ export function naiveAnswer(made: Made, request: RandomRequest): NaiveAnswer | '
   }
 }
 
-function answer(made: Made, { body, asked }: RandomRequest): NaiveAnswer {
+function answer(made: MadeDataset, { body, asked }: RandomRequest): NaiveAnswer {
   const { columns } = made;
   const tests: Test[] = [
     filterTest(body['filters'], columns),
@@ -93,20 +95,20 @@ function answer(made: Made, { body, asked }: RandomRequest): NaiveAnswer {
     buildTest(body['genome_build'], columns),
   ];
   if (asked !== null) tests.push((row) => evaluate(asked, row, columns));
-  const show = shape(body, columns);
+  const showRecord = shape(body, columns);
   const keys = orderKeys(body['ordering'], columns);
   const facets = isGiven(body['facets']) ? facetsOf(body['facets'], columns) : undefined;
   const limit = Number(body['limit'] ?? 100);
   const offset = Number(body['offset'] ?? 0);
   if (limit < 0 || limit > 10_000 || offset < 0) throw new Refused('no such page');
-  const found = sorted(recordsOf(made).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
+  const found = sortRows(recordsOf(made).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
   const page = found.slice(offset, offset + limit);
   const next = offset + page.length;
   const isRanked = keys.length === 0 && (asked !== null || ranks(body['filters'], columns));
   return {
     total: found.length,
     offset: page.length > 0 && next < found.length ? next : null,
-    records: (isRanked ? found : page).map(show),
+    records: (isRanked ? found : page).map(showRecord),
     count: page.length,
     isRanked,
     facets: facets?.(found),
@@ -121,13 +123,13 @@ function isGiven(value: unknown): boolean {
 /** Records without a build are not restricted, nor are datasets. */
 function buildTest(build: unknown, columns: Columns): Test {
   if (build === undefined || build === null || build === '') return () => true;
-  const wanted = lower(build as string);
-  if (!['grch37', 'grch38', 't2t-chm13'].includes(wanted)) throw new Refused('no such build');
+  const wantedBuild = lowerCase(build as string);
+  if (!['grch37', 'grch38', 't2t-chm13'].includes(wantedBuild)) throw new Refused('no such build');
   const field = fieldNamed(columns, 'genomic_coordinates.build');
   if (!field) return () => true;
   return (row) => {
-    const own = valuesOf(row, field.path) as readonly string[];
-    return own.length === 0 || own.some((value) => lower(value) === wanted);
+    const ownValues = valuesOf(row, field.path) as readonly string[];
+    return ownValues.length === 0 || ownValues.some((value) => lowerCase(value) === wantedBuild);
   };
 }
 
@@ -147,7 +149,7 @@ function orderKeys(ordering: unknown, columns: Columns): readonly Key[] {
 }
 
 /** Records without a value last, ties by insertion order (query language 1.4). */
-function sorted(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
+function sortRows(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
   const ranked = rows.map((row) => ({ row, values: keys.map((key) => keyOf(row, key)) }));
   // The sort is stable.
   ranked.sort((a, b) => {
@@ -165,9 +167,9 @@ function sorted(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
   return ranked.map(({ row }) => row);
 }
 
-/** Of a list the smallest element ascending, the largest descending. */
+/** For a list, the smallest element in ascending and the largest in descending order. */
 function keyOf(row: TestRow, { field, descending }: Key): Comparable | undefined {
-  const values = valuesOf(row, field.path).map((value) => comparable(field.column, value));
+  const values = valuesOf(row, field.path).map((value) => comparableValue(field.column, value));
   return values.sort(compare).at(descending ? -1 : 0);
 }
 

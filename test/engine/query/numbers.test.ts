@@ -27,9 +27,9 @@ describe.each(engines)('by %s', (_, threads) => {
     runQuery(bench.engine, snapshot, fields, parseQuery(parseJson(json), fields));
 
   describe('a filter of a long', () => {
-    let made: Dataset;
+    let madeDataset: Dataset;
     beforeAll(async () => {
-      made = await bench.dataset([column('n', 'long')], [longs.map((n) => ({ n }))]);
+      madeDataset = await bench.dataset([column('n', 'long')], [longs.map((n) => ({ n }))]);
     });
     test.each([
       ['["n", "9007199254740993.0"]', [two53 + 1n]],
@@ -46,7 +46,7 @@ describe.each(engines)('by %s', (_, threads) => {
       ['["n__lte", "-9007199254740993.5"]', []],
       ['["n__range", ["9007199254740992.5", "9007199254740993.5"]]', [two53 + 1n]],
     ])('%s', async (filter, expected) => {
-      const { results } = await ask(made, `{"filters": [${filter}], "fields": ["n"]}`);
+      const { results } = await ask(madeDataset, `{"filters": [${filter}], "fields": ["n"]}`);
       const found = (parseJson(results) as readonly { n: number | bigint }[]).map(({ n }) => BigInt(n)); // prettier-ignore
       expect(found).toEqual(expected);
     }); // prettier-ignore
@@ -55,9 +55,9 @@ describe.each(engines)('by %s', (_, threads) => {
   describe('statistics', () => {
     const stats = async (type: 'double' | 'long', values: readonly (number | bigint)[]): Promise<readonly Stats[]> => {
       const columns = [column('g', 'string'), column('v', type), listOf(column('l', type))];
-      const half = Math.ceil(values.length / 2);
+      const halfLength = Math.ceil(values.length / 2);
       const rows = values.map((v): TestRow => ({ g: 'one', v, l: [v] }));
-      const made = await bench.dataset(columns, [rows.slice(0, half), rows.slice(half)]);
+      const made = await bench.dataset(columns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
       const extended = { facet_type: 'stats', extended: true };
       const facets = { v: extended, l: extended, g: { facets: { v: extended } } };
       const answer = await ask(made, JSON.stringify({ limit: 0, facets }));
@@ -82,8 +82,8 @@ describe.each(engines)('by %s', (_, threads) => {
       ],
     ] as const)('of values %s', async (_name, type, values, variance) => {
       for (const found of await stats(type, values)) {
-        const off = Math.abs(found.variance! - variance);
-        expect(off).toBeLessThanOrEqual(1e-12 * variance);
+        const distanceOff = Math.abs(found.variance! - variance);
+        expect(distanceOff).toBeLessThanOrEqual(1e-12 * variance);
         expect(Math.abs(found.std_deviation! - Math.sqrt(variance))).toBeLessThanOrEqual(1e-12 * Math.sqrt(variance)); // prettier-ignore
       }
     });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { rowsSelect } from '../../../engine/query/sql/rows.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { openBench, type Bench, engines } from './dataset.js';
@@ -31,7 +31,12 @@ describe.each(engines)('by %s', (_, threads) => {
     'a page by %s is sorted only where the engine may not keep the order',
     async (_, filters, isSorted) => {
       const { snapshot, fields } = await sixRecords(bench);
-      const { sql } = rowsSelect(snapshot, parseQuery({ filters }, fields), new Map(), duckdb);
+      const { sql } = rowsSelect(
+        snapshot,
+        parseQuery({ filters }, fields),
+        new Map(),
+        duckdbDialect,
+      );
       expect(sql.includes('ORDER BY r.file_index, r.file_row_number')).toBe(isSorted);
     },
   );

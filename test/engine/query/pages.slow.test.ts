@@ -26,45 +26,53 @@ const columns = [
   column('info', 'object', [column('AF', 'double'), listOf(column('CSQ', 'string'))]),
   listOf(column('samples', 'object', [column('GT', 'string'), listOf(column('AD', 'integer'))])),
 ];
-const stored = [columns, columns.slice(0, 5), [...columns].reverse()];
+const columnOrders = [columns, columns.slice(0, 5), [...columns].reverse()];
 
 let threads: Bench;
-let inline: Bench;
+let inlineBench: Bench;
 let sql: Bench;
 beforeAll(async () => {
-  [threads, inline, sql] = [await openBench(2), await openBench(0), await openBench()];
+  [threads, inlineBench, sql] = [await openBench(2), await openBench(0), await openBench()];
 });
-afterAll(() => Promise.all([threads, inline, sql].map((bench) => bench.close())));
+afterAll(() => Promise.all([threads, inlineBench, sql].map((bench) => bench.close())));
 
-/** Nine segments of up to 600 records, not all of them with all columns. */
-function written(bench: Bench): Promise<Dataset> {
+/** Nine segments of up to 600 records, some of which lack columns. */
+function writeDataset(bench: Bench): Promise<Dataset> {
   const random = new Random(seed);
-  const maybe = <T>(value: T): T | null => (random.chance(0.2) ? null : value);
+  const maybeNull = <T>(value: T): T | null => (random.chance(0.2) ? null : value);
   const sample = (): object => ({
-    GT: maybe(random.pick(['0/1', '1/1'])),
-    AD: maybe(random.list(random.below(3), () => maybe(random.below(100)))),
+    GT: maybeNull(random.pick(['0/1', '1/1'])),
+    AD: maybeNull(random.list(random.below(3), () => maybeNull(random.below(100)))),
   });
   const segments = Array.from({ length: 9 }, () =>
     random.list(1 + random.below(600), () => ({
-      gene: maybe(random.pick(['', 'BRCA2', 'a,"b"\r\n', '=1+1', 'é\t😀', `G${random.below(9)}`])),
-      pos: maybe(random.below(1000)),
-      big: maybe(BigInt(random.below(2 ** 30)) ** 2n),
-      flag: maybe(random.chance(0.5)),
-      when: maybe(random.pick(['2016-05-01T12:30:00.500', '0099-12-31', '1969-12-31T23:59:59'])),
-      info: maybe({
-        AF: maybe(random.below(1 << 20) / 7),
-        CSQ: maybe(random.list(random.below(4), () => maybe(random.pick(['stop', 'none'])))),
+      gene: maybeNull(
+        random.pick(['', 'BRCA2', 'a,"b"\r\n', '=1+1', 'é\t😀', `G${random.below(9)}`]),
+      ),
+      pos: maybeNull(random.below(1000)),
+      big: maybeNull(BigInt(random.below(2 ** 30)) ** 2n),
+      flag: maybeNull(random.chance(0.5)),
+      when: maybeNull(
+        random.pick(['2016-05-01T12:30:00.500', '0099-12-31', '1969-12-31T23:59:59']),
+      ),
+      info: maybeNull({
+        AF: maybeNull(random.below(1 << 20) / 7),
+        CSQ: maybeNull(
+          random.list(random.below(4), () => maybeNull(random.pick(['stop', 'none']))),
+        ),
       }),
-      samples: maybe(random.list(random.below(3), () => maybe(sample()))),
+      samples: maybeNull(random.list(random.below(3), () => maybeNull(sample()))),
     })),
   );
-  const own = segments.map((_, i) => stored[i % stored.length]!);
+  const ownColumns = segments.map((_, i) => columnOrders[i % columnOrders.length]!);
   const rows = segments.map((records, i) =>
     records.map((record) =>
-      Object.fromEntries(own[i]!.map(({ name }) => [name, record[name as keyof typeof record]])),
+      Object.fromEntries(
+        ownColumns[i]!.map(({ name }) => [name, record[name as keyof typeof record]]),
+      ),
     ),
   );
-  return bench.dataset(columns, rows as never, { stored: own });
+  return bench.dataset(columns, rows as never, { stored: ownColumns });
 }
 
 type Format = 'array' | 'json' | 'csv' | 'arrow';
@@ -85,7 +93,7 @@ async function pageOf(
 }
 
 /** A page made record by record, and Arrow batch by batch of 500 records. */
-function expected({ snapshot, fields }: Dataset, request: QueryRequest, rows: readonly RowRef[], format: Format): Buffer {
+function expectedPage({ snapshot, fields }: Dataset, request: QueryRequest, rows: readonly RowRef[], format: Format): Buffer {
   const source = openSegments(segmentFiles(snapshot));
   const projection = project(snapshot.columns, fields, request);
   try {
@@ -112,33 +120,33 @@ async function rowsOf(
   engine: QueryEngine,
   request: QueryRequest,
 ): Promise<readonly RowRef[]> {
-  const selected = await engine.memory!.select(snapshot, request, {});
-  if ('unsupported' in selected) throw new Error(selected.unsupported);
-  return selected.rows;
+  const selectedRows = await engine.memory!.select(snapshot, request, {});
+  if ('unsupported' in selectedRows) throw new Error(selectedRows.unsupported);
+  return selectedRows.rows;
 }
 
-const whole = { limit: 10_000 };
+const wholePage = { limit: 10_000 };
 const byGene = { limit: 10_000, ordering: ['gene', '-pos'] };
 /** About nine records in all the segments: the threads give them along with their rows. */
-const few = { limit: 100, filters: [['pos__range', [500, 503]]] };
+const fewRecords = { limit: 100, filters: [['pos__range', [500, 503]]] };
 const lists = [
-  whole,
+  wholePage,
   byGene,
-  few,
-  { ...few, ordering: ['-gene'] },
-  { ...few, offset: 2, limit: 3 },
+  fewRecords,
+  { ...fewRecords, ordering: ['-gene'] },
+  { ...fewRecords, offset: 2, limit: 3 },
 ];
 
 describe('pages', () => {
   test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const benches = [threads, inline, sql] as const;
-    const datasets = await Promise.all(benches.map(written));
-    const most = datasets[0]!.snapshot.rows;
-    expect(most).toBeGreaterThan(1_500);
+    const benches = [threads, inlineBench, sql] as const;
+    const datasets = await Promise.all(benches.map(writeDataset));
+    const maxRecords = datasets[0]!.snapshot.rows;
+    expect(maxRecords).toBeGreaterThan(1_500);
     const bodies = Array.from({ length: 6 }, () => ({
-      limit: random.pick([0, 1, 20, 499, 500, 501, 1_000, 1 + random.below(most), 10_000]),
-      offset: random.pick([0, 0, 0, random.below(most)]),
+      limit: random.pick([0, 1, 20, 499, 500, 501, 1_000, 1 + random.below(maxRecords), 10_000]),
+      offset: random.pick([0, 0, 0, random.below(maxRecords)]),
       ...(random.chance(0.5) && { ordering: [random.pick(['gene', '-pos', 'info.AF', '-when'])] }),
       ...(random.chance(0.4) && { filters: [['pos__gt', random.below(1000)]] }),
       ...(random.chance(0.3) && { fields: ['samples.AD', 'pos', 'info.CSQ'] }),
@@ -147,29 +155,29 @@ describe('pages', () => {
       const request = parseQuery(body, datasets[0]!.fields);
       const rows = await rowsOf(datasets[0]!, threads.engine, request);
       for (const format of formats) {
-        const truth = expected(datasets[0]!, request, rows, format);
+        const expectedBytes = expectedPage(datasets[0]!, request, rows, format);
         for (const [i, { engine }] of benches.entries()) {
           const page = await bytesOf(await pageOf(engine, datasets[i]!, request, format));
-          expect([body, format, i, page.equals(truth)]).toEqual([body, format, i, true]);
+          expect([body, format, i, page.equals(expectedBytes)]).toEqual([body, format, i, true]);
         }
       }
-      const titled = expected(datasets[0]!, request, rows, 'csv').toString();
+      const titledPage = expectedPage(datasets[0]!, request, rows, 'csv').toString();
       const { snapshot, fields } = datasets[0]!;
       const lines = await runTexts(threads.engine, snapshot, fields, request, ',');
-      const head = titled.slice(0, titled.indexOf('\r\n'));
-      expect([head, ...lines.results, ''].join('\r\n')).toBe(titled);
+      const head = titledPage.slice(0, titledPage.indexOf('\r\n'));
+      expect([head, ...lines.results, ''].join('\r\n')).toBe(titledPage);
     }
   });
 
   test('are complete when the thread that makes them is killed, and when it forgets', async () => {
-    const dataset = await written(threads);
+    const dataset = await writeDataset(threads);
     const request = parseQuery(byGene, dataset.fields);
     const rows = await rowsOf(dataset, threads.engine, request);
     const entry = new URL('./memory/mortal-shard.js', import.meta.url).href;
-    const opened: ShardThread[] = [];
+    const openedThreads: ShardThread[] = [];
     const shards = new Shards(2, async (events) => {
-      opened.push(await openShardThread(1 << 20, events, entry));
-      return opened.at(-1)!;
+      openedThreads.push(await openShardThread(1 << 20, events, entry));
+      return openedThreads.at(-1)!;
     });
     for (const format of formats) {
       let refusals = 0;
@@ -183,56 +191,60 @@ describe('pages', () => {
       for await (const piece of page as AsyncIterable<Uint8Array>) {
         pieces.push(piece);
         // The thread exits while it has pieces to make; another takes its place.
-        if (pieces.length === 2) await opened[1]!.run({ kind: 'cancel', id: 0 }).catch(() => undefined); // prettier-ignore
+        if (pieces.length === 2) await openedThreads[1]!.run({ kind: 'cancel', id: 0 }).catch(() => undefined); // prettier-ignore
       }
-      const truth = expected(dataset, request, rows, format);
-      expect([format, Buffer.concat(pieces).equals(truth)]).toEqual([format, true]);
+      const expectedBytes = expectedPage(dataset, request, rows, format);
+      expect([format, Buffer.concat(pieces).equals(expectedBytes)]).toEqual([format, true]);
       const refusing = withRecords(threads.engine, async () => {
         refusals++;
         return { unsupported: 'a test' };
       });
-      const other = await bytesOf(await pageOf(refusing, dataset, request, format));
-      expect([format, other.equals(truth), refusals > 0]).toEqual([format, true, true]);
+      const otherBytes = await bytesOf(await pageOf(refusing, dataset, request, format));
+      expect([format, otherBytes.equals(expectedBytes), refusals > 0]).toEqual([
+        format,
+        true,
+        true,
+      ]);
     }
     await shards.close();
   });
 
   test('fail if one piece does, and are not made further than they are taken', async () => {
-    const dataset = await written(threads);
+    const dataset = await writeDataset(threads);
     const request = parseQuery(byGene, dataset.fields);
     const total = Math.ceil(dataset.snapshot.rows / 500);
     for (const format of formats) {
-      let asked = 0;
+      let askedCount = 0;
       const { records } = threads.engine.memory!;
       const failing = withRecords(threads.engine, (...args) => {
-        if (++asked === 3) throw new Error('for a test');
+        if (++askedCount === 3) throw new Error('for a test');
         return records(...args);
       });
       await expect(pageOf(failing, dataset, request, format).then(bytesOf)).rejects.toThrow('for a test'); // prettier-ignore
 
-      asked = 0;
-      const ended: Promise<unknown>[] = [];
-      const counting = withRecords(threads.engine, (...args) => {
-        asked++;
-        const made = records(...args);
-        ended.push(made.catch(() => undefined));
-        return made;
+      askedCount = 0;
+      const endedReads: Promise<unknown>[] = [];
+      const countingEngine = withRecords(threads.engine, (...args) => {
+        askedCount++;
+        const recordsRead = records(...args);
+        endedReads.push(recordsRead.catch(() => undefined));
+        return recordsRead;
       });
       const leaving = new AbortController();
-      const page = await pageOf(counting, dataset, request, format, leaving.signal);
-      await Promise.all(ended);
-      expect([format, asked < total]).toEqual([format, true]);
-      const before = asked;
+      const page = await pageOf(countingEngine, dataset, request, format, leaving.signal);
+      await Promise.all(endedReads);
+      expect([format, askedCount < total]).toEqual([format, true]);
+      const before = askedCount;
       const iterator = (page as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
       await iterator.next();
       leaving.abort();
-      await expect(rest(iterator)).rejects.toMatchObject({ code: 'canceled' });
-      expect([format, asked]).toEqual([format, before]);
+      await expect(readToEnd(iterator)).rejects.toMatchObject({ code: 'canceled' });
+      expect([format, askedCount]).toEqual([format, before]);
     }
   });
 });
 
-async function rest(iterator: AsyncIterator<Uint8Array>): Promise<void> {
+async function readToEnd(iterator: AsyncIterator<Uint8Array>): Promise<void> {
   while (!(await iterator.next()).done);
 }
 

@@ -5,16 +5,16 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { Bench, Dataset } from './dataset.js';
 import { About } from './naive-facets.js';
-import type { Made } from './naive-fields.js';
+import type { MadeDataset } from './naive-fields.js';
 import { naiveAnswer, type NaiveAnswer } from './naive.js';
 import type { RandomRequest } from './random-request.js';
 
-/** What an engine answered; `read` are the ids of all pages of a cursor. */
+/** The answer of an engine; `read` has the ids of all pages of a cursor. */
 export interface EngineAnswer {
   readonly total: number;
   readonly offset: number | null;
   readonly count: number;
-  /** JSON texts. */
+  /** The records as JSON texts. */
   readonly results: string;
   readonly facets?: string;
   readonly read?: readonly string[];
@@ -22,37 +22,38 @@ export interface EngineAnswer {
   readonly whole?: readonly string[];
 }
 
-/** How the answer to a request differs from the naive one; null if it does not. */
+/** The difference between the answer to a request and the naive one; null if there is none. */
 export async function difference(
-  made: Made,
+  made: MadeDataset,
   request: RandomRequest,
   ask: (request: RandomRequest) => Promise<EngineAnswer>,
 ): Promise<string | null> {
-  const wanted = naiveAnswer(made, request);
+  const expectedAnswer = naiveAnswer(made, request);
   let found: EngineAnswer;
   try {
     found = await ask(request);
   } catch (error) {
     const isRefusal = error instanceof AppError && error.code === 'invalid';
-    if (isRefusal && wanted === 'refused') return null;
+    if (isRefusal && expectedAnswer === 'refused') return null;
     if (isRefusal) return `refused: ${error.message}`;
     return `failed: ${String((error as Error).stack ?? error)}`;
   }
-  if (wanted === 'refused') return `answered (${found.total} records), should have been refused`;
-  return unlike(wanted, found);
+  if (expectedAnswer === 'refused')
+    return `answered (${found.total} records), should have been refused`;
+  return firstDifference(expectedAnswer, found);
 }
 
-function unlike(wanted: NaiveAnswer, found: EngineAnswer): string | null {
+function firstDifference(wanted: NaiveAnswer, found: EngineAnswer): string | null {
   for (const key of ['total', 'count', 'offset'] as const)
     if (wanted[key] !== found[key]) return `${key}: ${found[key]}, should be ${wanted[key]}`;
   const records = (parseJson(found.results) as readonly unknown[]).map(canonical);
   const expected = wanted.records.map(canonical);
   if (wanted.isRanked) {
-    const left = [...expected];
+    const recordsLeft = [...expected];
     for (const record of records) {
-      const place = left.indexOf(record);
+      const place = recordsLeft.indexOf(record);
       if (place < 0) return `a record too many: ${record}\nof: ${expected.join('\n')}`;
-      left.splice(place, 1);
+      recordsLeft.splice(place, 1);
     }
   } else if (records.join('\n') !== expected.join('\n')) {
     return `records:\n${records.join('\n')}\nshould be:\n${expected.join('\n')}`;
@@ -87,7 +88,7 @@ export function canonical(value: unknown): string {
 export function isAlike(wanted: unknown, found: unknown): boolean {
   if (wanted instanceof About) {
     const number = typeof found === 'bigint' ? Number(found) : found;
-    // What is beyond the largest double has no JSON; whether it gets there depends on the order of the sum.
+    // Numbers beyond the largest double have no JSON; whether a sum exceeds it depends on the order.
     if (number === null) return wanted.scale > 1e306;
     return typeof number === 'number' && Math.abs(number - wanted.value) <= 1e-9 * wanted.scale;
   }
@@ -108,14 +109,14 @@ export function isAlike(wanted: unknown, found: unknown): boolean {
 }
 
 /** Writes the records where the engine of `bench` reads them. */
-export async function store(bench: Bench, made: Made): Promise<Dataset> {
+export async function store(bench: Bench, made: MadeDataset): Promise<Dataset> {
   const rows = made.segments.map((segment) => segment.rows);
   const stored = made.segments.map((segment) => segment.columns);
   return bench.dataset(made.columns, rows, { stored, entities: made.entities });
 }
 
 /** Asks the engine of `bench`, in one page or with a cursor. */
-export function asking(
+export function askEngine(
   { engine }: Bench,
   { snapshot, fields }: Dataset,
 ): (request: RandomRequest) => Promise<EngineAnswer> {
@@ -124,7 +125,7 @@ export function asking(
     const answer = await runQuery(engine, snapshot, fields, request);
     if (cursor === null) return answer;
     const onlyIds = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0 };
-    const whole = await runQuery(engine, snapshot, fields, { ...onlyIds, limit: 10_000 });
+    const wholeAnswer = await runQuery(engine, snapshot, fields, { ...onlyIds, limit: 10_000 });
     const ids: string[] = [];
     let state: CursorProgress = { after: null, total: null, seen: 0 };
     const limits = [...cursor];
@@ -132,7 +133,7 @@ export function asking(
       const limit = limits.pop() ?? 10;
       const page = await runQuery(engine, snapshot, fields, { ...onlyIds, limit, cursor: state });
       ids.push(...idsOf(page.results));
-      if (!page.position) return { ...answer, read: ids, whole: idsOf(whole.results) };
+      if (!page.position) return { ...answer, read: ids, whole: idsOf(wholeAnswer.results) };
       state = { after: page.position, total: page.total, seen: state.seen + page.count };
     }
   };

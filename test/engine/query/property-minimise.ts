@@ -1,12 +1,12 @@
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import type { Made } from './naive-fields.js';
-import type { Asked } from './naive-query-string.js';
-import { rewritten, type RandomRequest } from './random-request.js';
+import type { MadeDataset } from './naive-fields.js';
+import type { AskedClause } from './naive-query-string.js';
+import { rewriteQuery, type RandomRequest } from './random-request.js';
 
 /** A case that can be made smaller. */
 export interface Case {
-  readonly made: Made;
+  readonly made: MadeDataset;
   readonly request: RandomRequest;
 }
 
@@ -38,13 +38,13 @@ function* smallerCases({ made, request }: Case): Generator<Case> {
     yield { made, request: { ...request, body, asked: isAsked ? request.asked : null } };
   }
   if (request.cursor) yield { made, request: { ...request, cursor: null } };
-  if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewritten(request, asked) }; // prettier-ignore
+  if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewriteQuery(request, asked) }; // prettier-ignore
   for (const smaller of smallerMade(made)) yield { made: smaller, request };
 }
 
 type Body = RandomRequest['body'];
 
-/** Without one part, or with one part made smaller. */
+/** Bodies without one part, or with one part made smaller. */
 function* smallerBodies(body: Body): Generator<Body> {
   for (const [key, value] of Object.entries(body)) {
     yield Object.fromEntries(Object.entries(body).filter(([name]) => name !== key));
@@ -75,7 +75,7 @@ function* smallerValues(value: unknown): Generator<unknown> {
   }
 }
 
-function* smallerAsked(asked: Asked): Generator<Asked> {
+function* smallerAsked(asked: AskedClause): Generator<AskedClause> {
   if ('and' in asked || 'or' in asked) {
     const items = 'and' in asked ? asked.and : asked.or;
     yield* items;
@@ -91,19 +91,22 @@ function* smallerAsked(asked: Asked): Generator<Asked> {
   }
 }
 
-function* smallerLists(items: readonly Asked[], least = 1): Generator<readonly Asked[]> {
+function* smallerLists(
+  items: readonly AskedClause[],
+  least = 1,
+): Generator<readonly AskedClause[]> {
   for (const [i, item] of items.entries()) {
     if (items.length > least) yield [...items.slice(0, i), ...items.slice(i + 1)];
     for (const smaller of smallerAsked(item)) yield items.with(i, smaller);
   }
 }
 
-function* smallerMade(made: Made): Generator<Made> {
+function* smallerMade(made: MadeDataset): Generator<MadeDataset> {
   const { columns, segments } = made;
   for (const i of segments.keys())
     yield { ...made, segments: [...segments.slice(0, i), ...segments.slice(i + 1)] };
   for (const [i, segment] of segments.entries()) {
-    const having = (rows: readonly TestRow[]): Made => ({ ...made, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
+    const having = (rows: readonly TestRow[]): MadeDataset => ({ ...made, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
     const { rows } = segment;
     if (rows.length > 3) {
       yield having(rows.slice(rows.length / 2));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Bench } from './dataset.js';
 import { minimise, type Case } from './property-minimise.js';
-import { asking, difference, store } from './property-check.js';
+import { askEngine, difference, store } from './property-check.js';
 import { randomMade } from './random-records.js';
 import { randomRequest } from './random-request.js';
 import { Random } from './random.js';
@@ -10,14 +10,14 @@ import { freshSeed } from '../../seed.js';
 /** Cases of one seed, and of one dataset. */
 export const casesPerSeed = 500;
 const casesPerDataset = 50;
-const fresh = freshSeed;
+const newSeed = freshSeed;
 
 /** Seeds of the fast tier: a fresh one, and one of seeds.txt that the day decides. STRANDLAKE_SEED runs that one alone. */
 export function fewSeeds(): readonly number[] {
   const { STRANDLAKE_SEED: seed } = process.env;
   if (seed !== undefined) return [Number(seed)];
-  const all = saved();
-  return [all[fresh % all.length]!, fresh];
+  const all = savedSeeds();
+  return [all[newSeed % all.length]!, newSeed];
 }
 
 /**
@@ -29,13 +29,13 @@ export function halfOfSeeds(half: 0 | 1): readonly number[] {
   const count = Math.ceil(Number(cases ?? casesPerSeed) / casesPerSeed);
   const all =
     seed === undefined && cases === undefined
-      ? [...saved(), fresh]
-      : Array.from({ length: count }, (_, i) => Number(seed ?? fresh) + i);
+      ? [...savedSeeds(), newSeed]
+      : Array.from({ length: count }, (_, i) => Number(seed ?? newSeed) + i);
   // A single seed runs in both files: Jest fails a file without tests.
   return all.length === 1 ? all : all.filter((_, i) => i % 2 === half);
 }
 
-function saved(): readonly number[] {
+function savedSeeds(): readonly number[] {
   const lines = readFileSync('test/engine/query/seeds.txt', 'utf8').split('\n');
   return lines.filter((line) => /^\d/.test(line)).map(Number);
 }
@@ -44,39 +44,40 @@ function saved(): readonly number[] {
 export async function runSeed(bench: Bench, seed: number): Promise<void> {
   const random = new Random(seed);
   for (let done = 0; done < casesPerSeed; done += casesPerDataset) {
-    const made = randomMade(random);
-    const requests = random.list(casesPerDataset, () => randomRequest(random, made));
-    const ask = asking(bench, await store(bench, made));
+    const madeData = randomMade(random);
+    const requests = random.list(casesPerDataset, () => randomRequest(random, madeData));
+    const ask = askEngine(bench, await store(bench, madeData));
     const failed = await Promise.all(
-      requests.map(async (request) => (await difference(made, request, ask)) !== null),
+      requests.map(async (request) => (await difference(madeData, request, ask)) !== null),
     );
     const first = failed.indexOf(true);
-    if (first >= 0) throw new Error(await report(bench, seed, { made, request: requests[first]! }));
+    if (first >= 0)
+      throw new Error(await report(bench, seed, { made: madeData, request: requests[first]! }));
   }
 }
 
 async function report(bench: Bench, seed: number, failing: Case): Promise<string> {
-  const differs = async ({ made, request }: Case): Promise<string | null> =>
-    difference(made, request, asking(bench, await store(bench, made)));
+  const differenceOf = async ({ made, request }: Case): Promise<string | null> =>
+    difference(made, request, askEngine(bench, await store(bench, made)));
   // The same mistake, not any: a case that is refused or fails is no smaller form of a wrong answer.
   const kind = (text: string | null): string | undefined => text?.split(/[:(]/)[0];
-  const wanted = kind(await differs(failing));
-  const small = await minimise(failing, async (one) => {
+  const kindOfFailure = kind(await differenceOf(failing));
+  const smallestCase = await minimise(failing, async (one) => {
     try {
-      return kind(await differs(one)) === wanted;
+      return kind(await differenceOf(one)) === kindOfFailure;
     } catch {
       return false; // nothing that can be stored
     }
   });
-  const { made, request } = small;
+  const { made, request } = smallestCase;
   const { body, asked, cursor } = request;
   return [
     `STRANDLAKE_SEED=${seed}`,
-    ...[['columns', made.columns], ['segments', made.segments.map(({ rows }) => rows)], ['stored', made.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', made.entities], ['request', body], ['asked', asked], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${shown(value)}`), // prettier-ignore
-    `difference: ${(await differs(small)) ?? 'gone when run again'}`,
+    ...[['columns', made.columns], ['segments', made.segments.map(({ rows }) => rows)], ['stored', made.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', made.entities], ['request', body], ['asked', asked], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${shownValue(value)}`), // prettier-ignore
+    `difference: ${(await differenceOf(smallestCase)) ?? 'gone when run again'}`,
   ].join('\n');
 }
 
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)); // prettier-ignore
 }

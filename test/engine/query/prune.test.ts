@@ -6,7 +6,7 @@ import {
   type Predicate,
   type Scalar,
 } from '../../../engine/query/predicate/predicate.js';
-import { prune, segmentTest } from '../../../engine/query/predicate/prune.js';
+import { pruneSegments, segmentTest } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { readFooter } from '../../../engine/store/footer.js';
@@ -21,13 +21,13 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Which of a dataset's segments are left. */
-const left = ({ snapshot }: Dataset, predicate: Predicate): number[] => {
-  const kept = prune(snapshot, predicate, new Map());
-  expect(kept.files[0]).toBe(snapshot.files[0]);
-  const paths = kept.segments.map(({ path }) => path);
-  expect(kept.files.slice(1).map((file) => file.split('/').at(-1))).toEqual(paths);
-  expect(kept.rows).toBe(kept.segments.reduce((sum, { rows }) => sum + rows, 0));
+/** The segments of a dataset that pruning leaves. */
+const segmentsLeft = ({ snapshot }: Dataset, predicate: Predicate): number[] => {
+  const keptSegments = pruneSegments(snapshot, predicate, new Map());
+  expect(keptSegments.files[0]).toBe(snapshot.files[0]);
+  const paths = keptSegments.segments.map(({ path }) => path);
+  expect(keptSegments.files.slice(1).map((file) => file.split('/').at(-1))).toEqual(paths);
+  expect(keptSegments.rows).toBe(keptSegments.segments.reduce((sum, { rows }) => sum + rows, 0));
   return snapshot.segments.flatMap(({ path }, i) => (paths.includes(path) ? [i] : []));
 };
 const oneColumn = (type: StoredType, ...segments: readonly (readonly TestRow['v'][])[]) =>
@@ -38,7 +38,7 @@ const oneColumn = (type: StoredType, ...segments: readonly (readonly TestRow['v'
 const field = (type: StoredType) => ({ name: 'v', path: ['v'], type }) as const;
 const equal = (type: StoredType, ...values: readonly Scalar[]): Predicate =>
   node({ kind: 'in', field: field(type), values, ignoreCase: false });
-const folded = (...values: readonly string[]): Predicate =>
+const foldedEquality = (...values: readonly string[]): Predicate =>
   node({ kind: 'in', field: field('string'), values, ignoreCase: true });
 const prefix = (text: string): Predicate => node({ kind: 'prefix', field: field('string'), text });
 const range = (type: StoredType, low: Scalar | null, high: Scalar | null, inclusive = true) =>
@@ -53,99 +53,101 @@ describe('segments are left out', () => {
   test('by whole numbers, beyond 2^53 too', async () => {
     const big = 2n ** 60n;
     const longs = await oneColumn('long', [1n, 5n], [7n, 9n], [big, big + 2n], [null, null]);
-    expect(left(longs, equal('long', 5n))).toEqual([0]);
-    expect(left(longs, equal('long', 6n))).toEqual([]);
-    expect(left(longs, equal('long', 5n, 8n))).toEqual([0, 1]);
-    expect(left(longs, equal('long', big + 1n))).toEqual([2]);
-    expect(left(longs, equal('long', big + 3n))).toEqual([]);
-    expect(left(longs, range('long', 5n, 7n))).toEqual([0, 1]);
-    expect(left(longs, range('long', 5n, 7n, false))).toEqual([]);
-    expect(left(longs, range('long', 9n, null))).toEqual([1, 2]);
-    expect(left(longs, range('long', null, 0n))).toEqual([]);
-    const many = Array.from({ length: 200 }, (_, i) => BigInt(6 + 2 * i));
-    expect(left(longs, equal('long', ...many))).toEqual([1]);
+    expect(segmentsLeft(longs, equal('long', 5n))).toEqual([0]);
+    expect(segmentsLeft(longs, equal('long', 6n))).toEqual([]);
+    expect(segmentsLeft(longs, equal('long', 5n, 8n))).toEqual([0, 1]);
+    expect(segmentsLeft(longs, equal('long', big + 1n))).toEqual([2]);
+    expect(segmentsLeft(longs, equal('long', big + 3n))).toEqual([]);
+    expect(segmentsLeft(longs, range('long', 5n, 7n))).toEqual([0, 1]);
+    expect(segmentsLeft(longs, range('long', 5n, 7n, false))).toEqual([]);
+    expect(segmentsLeft(longs, range('long', 9n, null))).toEqual([1, 2]);
+    expect(segmentsLeft(longs, range('long', null, 0n))).toEqual([]);
+    const manyValues = Array.from({ length: 200 }, (_, i) => BigInt(6 + 2 * i));
+    expect(segmentsLeft(longs, equal('long', ...manyValues))).toEqual([1]);
   });
 
   test('by missing values, and not by their negation where some have one', async () => {
     const longs = await oneColumn('long', [1n], [null], [null, 2n]);
     const missing = node({ kind: 'missing', field: field('long') });
-    expect(left(longs, missing)).toEqual([1, 2]);
-    expect(left(longs, not(missing))).toEqual([0, 2]);
-    expect(left(longs, not(equal('long', 1n)))).toEqual([0, 1, 2]);
+    expect(segmentsLeft(longs, missing)).toEqual([1, 2]);
+    expect(segmentsLeft(longs, not(missing))).toEqual([0, 2]);
+    expect(segmentsLeft(longs, not(equal('long', 1n)))).toEqual([0, 1, 2]);
   });
 
   test('by the number of values: of a list only where all are null', async () => {
     const length = (from: number, to: number | null): Predicate =>
       node({ kind: 'length', field: field('long'), from, to });
     const longs = await oneColumn('long', [1n], [null], [null, 2n]);
-    expect(left(longs, length(1, null))).toEqual([0, 2]);
-    expect(left(longs, length(0, 0))).toEqual([1, 2]);
-    expect(left(longs, length(2, null))).toEqual([]);
-    expect(left(longs, not(length(1, 1)))).toEqual([1, 2]);
-    expect(left(longs, not(length(0, 1)))).toEqual([]);
+    expect(segmentsLeft(longs, length(1, null))).toEqual([0, 2]);
+    expect(segmentsLeft(longs, length(0, 0))).toEqual([1, 2]);
+    expect(segmentsLeft(longs, length(2, null))).toEqual([]);
+    expect(segmentsLeft(longs, not(length(1, 1)))).toEqual([1, 2]);
+    expect(segmentsLeft(longs, not(length(0, 1)))).toEqual([]);
     const lists = await bench.dataset(
       [listOf(column('v', 'long'))],
       [[{ v: [1n, 2n] }], [{ v: null }], [{ v: [] }, { v: null }]],
     );
-    expect(left(lists, length(2, null))).toEqual([0, 2]);
-    expect(left(lists, length(0, 0))).toEqual([0, 1, 2]);
-    expect(left(lists, not(length(0, 0)))).toEqual([0, 2]);
-    expect(left(lists, not(length(0, null)))).toEqual([]);
+    expect(segmentsLeft(lists, length(2, null))).toEqual([0, 2]);
+    expect(segmentsLeft(lists, length(0, 0))).toEqual([0, 1, 2]);
+    expect(segmentsLeft(lists, not(length(0, 0)))).toEqual([0, 2]);
+    expect(segmentsLeft(lists, not(length(0, null)))).toEqual([]);
   });
 
   test('by texts in the order of their bytes, cut ones too', async () => {
-    const long = 'x'.repeat(40);
+    const longText = 'x'.repeat(40);
     const texts = await oneColumn(
       'string',
       ['a', 'c'],
       ['\u{10000}', '\uFFFF'],
-      [long, `${long}z`],
+      [longText, `${longText}z`],
     );
-    expect(left(texts, equal('string', 'b'))).toEqual([0]);
-    expect(left(texts, equal('string', 'd'))).toEqual([]);
-    expect(left(texts, equal('string', '\uFFFF', '\u{10000}'))).toEqual([1]);
-    expect(left(texts, equal('string', `${long}zz`))).toEqual([2]);
-    expect(left(texts, equal('string', `${'x'.repeat(32)}\u{10FFFF}\u{10FFFF}`))).toEqual([2]);
-    expect(left(texts, prefix('xxx'))).toEqual([2]);
-    expect(left(texts, prefix(long))).toEqual([2]);
-    expect(left(texts, prefix('c'))).toEqual([0]);
-    expect(left(texts, prefix('ca'))).toEqual([]);
-    expect(left(texts, range('string', 'd', null, true))).toEqual([1, 2]);
+    expect(segmentsLeft(texts, equal('string', 'b'))).toEqual([0]);
+    expect(segmentsLeft(texts, equal('string', 'd'))).toEqual([]);
+    expect(segmentsLeft(texts, equal('string', '\uFFFF', '\u{10000}'))).toEqual([1]);
+    expect(segmentsLeft(texts, equal('string', `${longText}zz`))).toEqual([2]);
+    expect(segmentsLeft(texts, equal('string', `${'x'.repeat(32)}\u{10FFFF}\u{10FFFF}`))).toEqual([
+      2,
+    ]);
+    expect(segmentsLeft(texts, prefix('xxx'))).toEqual([2]);
+    expect(segmentsLeft(texts, prefix(longText))).toEqual([2]);
+    expect(segmentsLeft(texts, prefix('c'))).toEqual([0]);
+    expect(segmentsLeft(texts, prefix('ca'))).toEqual([]);
+    expect(segmentsLeft(texts, range('string', 'd', null, true))).toEqual([1, 2]);
     const end = await oneColumn('string', [`ab\u{10FFFF}c`], ['ab']);
-    expect(left(end, prefix('ab'))).toEqual([0, 1]);
-    expect(left(end, prefix('ab\u{10FFFF}'))).toEqual([0]);
+    expect(segmentsLeft(end, prefix('ab'))).toEqual([0, 1]);
+    expect(segmentsLeft(end, prefix('ab\u{10FFFF}'))).toEqual([0]);
   });
 
   test('by texts ignoring case only where no case variant can occur', async () => {
     const texts = await oneColumn('string', ['TP53'], ['tp53'], ['tP53'], ['zz'], ['\u212Aras'], ['5']); // prettier-ignore
-    expect(left(texts, folded('tp53'))).toEqual([0, 1, 2]);
-    expect(left(texts, folded('5'))).toEqual([5]);
-    expect(left(texts, folded('kras'))).toContain(4);
-    expect(left(texts, folded('ÄB'))).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(segmentsLeft(texts, foldedEquality('tp53'))).toEqual([0, 1, 2]);
+    expect(segmentsLeft(texts, foldedEquality('5'))).toEqual([5]);
+    expect(segmentsLeft(texts, foldedEquality('kras'))).toContain(4);
+    expect(segmentsLeft(texts, foldedEquality('ÄB'))).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   test('by numbers as the engine rounds them, and never where one is not a number', async () => {
     const tenth = Math.fround(0.1);
     const floats = await oneColumn('float', [tenth], [0.5], [NaN, 0.25]);
-    expect(left(floats, equal('float', 0.1))).toEqual([0, 2]);
+    expect(segmentsLeft(floats, equal('float', 0.1))).toEqual([0, 2]);
     const doubles = await oneColumn('double', [-0, 1], [1.5, Infinity], [2.5, 3]);
-    expect(left(doubles, equal('double', 0))).toEqual([0, 1]);
-    expect(left(doubles, range('double', 2, null))).toEqual([1, 2]);
+    expect(segmentsLeft(doubles, equal('double', 0))).toEqual([0, 1]);
+    expect(segmentsLeft(doubles, range('double', 2, null))).toEqual([1, 2]);
   });
 
   test('by dates between milliseconds', async () => {
     const dates = await oneColumn('date', ['2020-01-01T00:00:00Z'], ['2021-01-01T00:00:00Z']);
     const micros = BigInt(Date.parse('2021-01-01T00:00:00Z')) * 1000n;
-    expect(left(dates, equal('date', micros))).toEqual([1]);
-    expect(left(dates, range('date', micros + 1n, null))).toEqual([]);
+    expect(segmentsLeft(dates, equal('date', micros))).toEqual([1]);
+    expect(segmentsLeft(dates, range('date', micros + 1n, null))).toEqual([]);
   });
 
   test('never by the bounds of another type, of a list, or of numbers written in texts', async () => {
     const texts = await oneColumn('string', ['1'], ['20']);
-    expect(left(texts, equal('long', 7n))).toEqual([0, 1]);
-    const written = { ...field('double'), isNumberInText: true as const };
-    const inText = node({ kind: 'in', field: written, values: [7], ignoreCase: false });
-    expect(left(texts, inText)).toEqual([0, 1]);
+    expect(segmentsLeft(texts, equal('long', 7n))).toEqual([0, 1]);
+    const writtenField = { ...field('double'), isNumberInText: true as const };
+    const inText = node({ kind: 'in', field: writtenField, values: [7], ignoreCase: false });
+    expect(segmentsLeft(texts, inText)).toEqual([0, 1]);
     expect(segmentTest(equal('string', '1\uD800'))(texts.snapshot.segments[1]!)).toBe(true);
   });
 });
@@ -176,7 +178,7 @@ describe('a region of a file sorted by coordinates', () => {
     );
     const dataset = await bench.dataset([coordinates], segments);
     const request = parseQuery({ ...region('2', 20_000, 21_000), limit: 100 }, dataset.fields);
-    expect(left(dataset, request.predicate)).toEqual([14]);
+    expect(segmentsLeft(dataset, request.predicate)).toEqual([14]);
     const { total, results } = await runQuery(
       bench.engine,
       dataset.snapshot,
@@ -188,9 +190,9 @@ describe('a region of a file sorted by coordinates', () => {
       (record) => record.genomic_coordinates.start,
     );
     expect(starts).toEqual(Array.from({ length: 10 }, (_, i) => 20_001 + 100 * i));
-    const none = parseQuery({ ...region('9', 1, 2), limit: 100 }, dataset.fields);
-    expect(left(dataset, none.predicate)).toEqual([]);
-    const empty = await runQuery(bench.engine, dataset.snapshot, dataset.fields, none);
+    const emptyRegion = parseQuery({ ...region('9', 1, 2), limit: 100 }, dataset.fields);
+    expect(segmentsLeft(dataset, emptyRegion.predicate)).toEqual([]);
+    const empty = await runQuery(bench.engine, dataset.snapshot, dataset.fields, emptyRegion);
     expect(empty).toMatchObject({ total: 0, results: '[]' });
   });
 
@@ -206,26 +208,29 @@ describe('a region of a file sorted by coordinates', () => {
     const { row_groups: groups } = await readFooter(file);
     expect(groups).toHaveLength(3);
     const bounds = groups.map(({ columns }) => {
-      const of = (name: string) =>
+      const metadataOf = (name: string) =>
         columns.find((one) => one.meta_data?.path_in_schema.at(-1) === name)!.meta_data!
           .statistics!;
       const text = (value: unknown) => Buffer.from(value as Uint8Array).toString();
-      const chromosome = of('chromosome');
+      const chromosome = metadataOf('chromosome');
       return {
         chromosomes: [text(chromosome.min_value), text(chromosome.max_value)] as const,
-        starts: [Number(of('start').min_value), Number(of('start').max_value)] as const,
+        starts: [
+          Number(metadataOf('start').min_value),
+          Number(metadataOf('start').max_value),
+        ] as const,
       };
     });
-    const touched = (chromosome: string, low: number, high: number): number[] =>
+    const touchedSegmentsOf = (chromosome: string, low: number, high: number): number[] =>
       bounds.flatMap(({ chromosomes: [first, last], starts: [from, to] }, i) =>
         chromosome >= first && chromosome <= last && low <= to && high >= from ? [i] : [],
       );
     // A row group has 122,880 records: the first two hold the end of a chromosome and the beginning of the next.
-    expect(touched('1', 500_000, 501_000)).toEqual([0]);
-    expect(touched('2', 900_000, 901_000)).toEqual([0, 1]);
-    expect(touched('3', 900_000, 901_000)).toEqual([1, 2]);
+    expect(touchedSegmentsOf('1', 500_000, 501_000)).toEqual([0]);
+    expect(touchedSegmentsOf('2', 900_000, 901_000)).toEqual([0, 1]);
+    expect(touchedSegmentsOf('3', 900_000, 901_000)).toEqual([1, 2]);
     for (let at = 1; at < 1_000_000; at += 50_000)
       for (const chromosome of ['1', '2', '3'])
-        expect(touched(chromosome, at, at + 1_000).length).toBeLessThanOrEqual(2);
+        expect(touchedSegmentsOf(chromosome, at, at + 1_000).length).toBeLessThanOrEqual(2);
   });
 });

@@ -34,12 +34,12 @@ async function diedUnder(...queries: string[]): Promise<void> {
 }
 
 test('R2b: a query that killed the process twice is refused with its hash for an hour, others are not', async () => {
-  const bad = "SELECT 'bad'";
-  await diedUnder(bad, 'SELECT 1');
-  const once = await QueryQuarantine.open(data, 4);
-  once.begin(bad, [])();
-  once.close();
-  await diedUnder(bad);
+  const badStatement = "SELECT 'bad'";
+  await diedUnder(badStatement, 'SELECT 1');
+  const firstQuarantine = await QueryQuarantine.open(data, 4);
+  firstQuarantine.begin(badStatement, [])();
+  firstQuarantine.close();
+  await diedUnder(badStatement);
   const quarantine = await QueryQuarantine.open(data, 4);
   const engine = await openQueryEngine({
     dataFolder: data.root,
@@ -49,7 +49,7 @@ test('R2b: a query that killed the process twice is refused with its hash for an
     spillMb: 64,
     quarantine,
   });
-  await expect(engine.sql.engine.run(bad, [])).rejects.toMatchObject({
+  await expect(engine.sql.engine.run(badStatement, [])).rejects.toMatchObject({
     code: 'budget',
     message: expect.stringMatching(/\([0-9a-f]{32}\) ended the server 2 times .* 60 more minutes/),
   });
@@ -57,9 +57,9 @@ test('R2b: a query that killed the process twice is refused with its hash for an
   expect(await engine.sql.engine.run('SELECT 2', [])).toEqual([[2]]);
   await engine.close();
   quarantine.close();
-  const later = await QueryQuarantine.open(data, 4, () => Date.now() + 3_600_000);
-  later.begin(bad, [])();
-  later.close();
+  const laterQuarantine = await QueryQuarantine.open(data, 4, () => Date.now() + 3_600_000);
+  laterQuarantine.begin(badStatement, [])();
+  laterQuarantine.close();
 });
 
 test('R2b: what a damaged file of crashes says is ignored', async () => {
@@ -72,7 +72,7 @@ test('R2b: what a damaged file of crashes says is ignored', async () => {
 test('an engine with more connections than the quarantine has slots is refused', async () => {
   const quarantine = await QueryQuarantine.open(data, 4);
   try {
-    const opened = openQueryEngine({
+    const openedEngine = openQueryEngine({
       quarantine,
       connections: 8,
       dataFolder: data.root,
@@ -81,7 +81,9 @@ test('an engine with more connections than the quarantine has slots is refused',
       spillFolder: data.path('scratch', 'spill-test'),
       spillMb: 16,
     });
-    await expect(opened).rejects.toThrow('The query quarantine has 4 slots for 8 connections');
+    await expect(openedEngine).rejects.toThrow(
+      'The query quarantine has 4 slots for 8 connections',
+    );
   } finally {
     quarantine.close();
   }

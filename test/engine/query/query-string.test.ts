@@ -40,7 +40,7 @@ test(`any text is a query or a 400 with a position (${grammarCases} texts, STRAN
 
 test('budgets of a query string are named, with what to change: queryTerms, queryBytes, queryWildcards, queryConditions (Q11, T0)', async () => {
   const { fields } = await sixRecords(bench);
-  const refused = (query: string, known: readonly DatasetField[] = fields): unknown => {
+  const refusalOf = (query: string, known: readonly DatasetField[] = fields): unknown => {
     try {
       parseQuery({ query }, known);
     } catch (error) {
@@ -48,31 +48,31 @@ test('budgets of a query string are named, with what to change: queryTerms, quer
     }
     return 'accepted';
   };
-  expect(refused('a '.repeat(200))).toBe('accepted');
-  expect(refused('a '.repeat(201))).toMatch(
+  expect(refusalOf('a '.repeat(200))).toBe('accepted');
+  expect(refusalOf('a '.repeat(201))).toMatch(
     /^A query string may have at most 200 terms, not 201: use a filter with the action in/,
   );
-  expect(refused(`a${'x'.repeat(8_191)}`)).toBe('accepted');
-  expect(refused(`a${'x'.repeat(8_192)}`)).toMatch(
+  expect(refusalOf(`a${'x'.repeat(8_191)}`)).toBe('accepted');
+  expect(refusalOf(`a${'x'.repeat(8_192)}`)).toMatch(
     /^A query string may have at most 8192 bytes, not 8193: use a filter/,
   );
-  expect(refused('a* '.repeat(20))).toBe('accepted');
-  expect(refused('a* '.repeat(21))).toMatch(
+  expect(refusalOf('a* '.repeat(20))).toBe('accepted');
+  expect(refusalOf('a* '.repeat(21))).toMatch(
     /^A query string may have at most 20 wildcards, not 21: use filters with the action prefix/,
   );
-  expect(refused('('.repeat(31) + 'a' + ')'.repeat(31))).toBe('accepted');
-  expect(refused('('.repeat(32) + 'a' + ')'.repeat(32))).toMatch(
+  expect(refusalOf('('.repeat(31) + 'a' + ')'.repeat(31))).toBe('accepted');
+  expect(refusalOf('('.repeat(32) + 'a' + ')'.repeat(32))).toMatch(
     /^A query string nests at most 32 levels deep: leave out brackets/,
   );
   const [gene] = fields;
-  const wide = Array.from({ length: 100 }, (_, i) => ({
+  const wideFields = Array.from({ length: 100 }, (_, i) => ({
     ...gene!,
     name: `f${i}`,
     path: [`f${i}`],
   }));
-  expect(refused('a '.repeat(100), wide)).toBe('accepted');
-  expect(refused('a '.repeat(101), wide)).toMatch(
+  expect(refusalOf('a '.repeat(100), wideFields)).toBe('accepted');
+  expect(refusalOf('a '.repeat(101), wideFields)).toMatch(
     /more than 10000 pairs of a term and a field, the most that are allowed: name the fields/,
   );
-  expect(refused('NOT '.repeat(1_500) + 'a')).toMatch(/a second sign/);
+  expect(refusalOf('NOT '.repeat(1_500) + 'a')).toMatch(/a second sign/);
 });

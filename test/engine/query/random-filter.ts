@@ -1,29 +1,29 @@
 import { filterActions } from '../../../engine/query/request/actions.js';
 import type { Value } from '../../../engine/core/types.js';
-import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { filterTest } from './naive-filter.js';
 import type { NaiveFilter } from './naive.js';
-import { compare, moment, numberIn } from './naive-values.js';
+import { compare, momentRange, numberIn } from './naive-values.js';
 import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';
 
 /** `filters` of a random tree, in every shape that is allowed; now and then with one thing that must be refused. */
-export function randomFilters(random: Random, made: Made): unknown {
+export function randomFilters(random: Random, made: MadeDataset): unknown {
   const fields = [...namedFields(made.columns), id];
   // A few are as deep or as wide as the budgets let them be.
-  if (random.chance(0.01)) return [deep(random, made, fields, 1 + random.below(30))];
+  if (random.chance(0.01)) return [deepFilter(random, made, fields, 1 + random.below(30))];
   if (random.chance(0.01)) return [{ or: random.list(100 + random.below(200), () => pair(random, made, random.pick(fields))) }]; // prettier-ignore
   const list = random.list(random.pick([0, 1, 1, 1, 2, 3]), () => item(random, made, fields, 0));
   return list.length === 1 && random.chance(0.2) ? list[0] : list;
 }
 
 /** The same without shorthand, and with nothing that must be refused: `not` over one item, operators in lower case. */
-export function plainFilters(random: Random, made: Made): NaiveFilter[] {
+export function plainFilters(random: Random, made: MadeDataset): NaiveFilter[] {
   const fields = namedFields(made.columns);
   return random.list(random.below(3), () => plainItem(random, made, fields, 0));
 }
 
-function plainItem(random: Random, made: Made, fields: Fields, depth: number): NaiveFilter {
+function plainItem(random: Random, made: MadeDataset, fields: Fields, depth: number): NaiveFilter {
   if (depth < 4 && random.chance(0.45)) {
     const inner = (): NaiveFilter => plainItem(random, made, fields, depth + 1);
     const kind = random.below(3);
@@ -31,12 +31,12 @@ function plainItem(random: Random, made: Made, fields: Fields, depth: number): N
     return kind === 1 ? { or: random.list(random.below(4), inner) } : { not: inner() };
   }
   for (;;) {
-    const chosen = pair(random, made, random.pick(fields)) as NaiveFilter;
-    if (isAllowed(chosen, made)) return chosen;
+    const chosenFilter = pair(random, made, random.pick(fields)) as NaiveFilter;
+    if (isAllowed(chosenFilter, made)) return chosenFilter;
   }
 }
 
-function isAllowed(filter: NaiveFilter, { columns }: Made): boolean {
+function isAllowed(filter: NaiveFilter, { columns }: MadeDataset): boolean {
   try {
     filterTest([filter], columns);
     return true;
@@ -53,47 +53,57 @@ const id: NaiveField = {
 
 type Fields = readonly NaiveField[];
 
-function item(random: Random, made: Made, fields: Fields, depth: number): unknown {
+function item(random: Random, made: MadeDataset, fields: Fields, depth: number): unknown {
   const lists = fields.filter(hasElements);
   if (lists.length > 0 && random.chance(0.3)) return element(random, made, random.pick(lists), depth); // prettier-ignore
   if (depth >= 4 || random.chance(0.55)) return pair(random, made, random.pick(fields));
   const operator = random.pick(['and', 'or', 'not', 'AND', 'Or', 'NOT']);
   const count = random.pick([0, 1, 1, 2, 2, 3]);
   const list = random.list(count, () => item(random, made, fields, depth + 1));
-  // One bare pair or object may stand for a list of one.
+  // A single pair or object may stand for a list of one.
   return { [operator]: list.length === 1 && random.chance(0.6) ? list[0] : list };
 }
 
 /** Conditions on one element of a list; now and then a path that is no such list. */
-function element(random: Random, made: Made, list: NaiveField, depth: number): unknown {
-  const inside = elementFields(list);
-  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => item(random, made, inside, depth + 1)); // prettier-ignore
-  const path = random.chance(0.01) ? random.pick(inside).name : list.name;
+function element(random: Random, made: MadeDataset, list: NaiveField, depth: number): unknown {
+  const fieldsInside = elementFields(list);
+  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => item(random, made, fieldsInside, depth + 1)); // prettier-ignore
+  const path = random.chance(0.01) ? random.pick(fieldsInside).name : list.name;
   return { [random.pick(['any', 'any', 'ANY'])]: { path, filters: filters.length === 1 && random.chance(0.5) ? filters[0] : filters } }; // prettier-ignore
 }
 
-function deep(random: Random, made: Made, fields: Fields, levels: number): unknown {
+function deepFilter(random: Random, made: MadeDataset, fields: Fields, levels: number): unknown {
   if (levels === 0) return pair(random, made, random.pick(fields));
-  const inner = deep(random, made, fields, levels - 1);
+  const inner = deepFilter(random, made, fields, levels - 1);
   return { [random.pick(['and', 'or', 'not', 'not'])]: random.chance(0.5) ? inner : [inner] };
 }
 
-const strange = ['iexact', 'range', 'gt', 'lte', 'contains', 'prefix', 'regexp', 'in', 'like', 'exact', 'GT', '']; // prettier-ignore
-const wrong: readonly unknown[] = ['many', '', true, {}, [], [1, 2], null, '2016-02-30', Infinity];
+const strangeActions = ['iexact', 'range', 'gt', 'lte', 'contains', 'prefix', 'regexp', 'in', 'like', 'exact', 'GT', '']; // prettier-ignore
+const wrongValues: readonly unknown[] = [
+  'many',
+  '',
+  true,
+  {},
+  [],
+  [1, 2],
+  null,
+  '2016-02-30',
+  Infinity,
+];
 
-function pair(random: Random, made: Made, field: NaiveField): unknown {
+function pair(random: Random, made: MadeDataset, field: NaiveField): unknown {
   const { name, column } = field;
   const { type } = column;
   if (random.chance(0.004))
     return [random.pick([`${name}x`, `${name}.x`, 'bogus', `${name}__`]), 1];
   if (random.chance(0.006)) {
-    const action = random.pick(strange);
-    const value = wanted(random, made, field);
+    const action = random.pick(strangeActions);
+    const value = comparedValue(random, made, field);
     // The naive model reads the patterns that the generator makes, not any.
     return [`${name}__${action}`, action === 'regexp' ? pattern(random, String(value)) : value];
   }
   if (random.chance(0.006))
-    return [`${name}__${random.pick(actionsOf(field))}`, random.pick(wrong)];
+    return [`${name}__${random.pick(actionsOf(field))}`, random.pick(wrongValues)];
   if (type === 'object' || type === 'json' || random.chance(0.1))
     return [`${name}${random.pick(['', '', '__exact'])}`, null];
   if (random.chance(0.08)) {
@@ -104,22 +114,22 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
   const key = action === '' ? name : `${name}__${action}`;
   switch (action) {
     case 'in': {
-      const list = random.list(random.pick([0, 1, 2, 5, 40]), (): unknown => wanted(random, made, field)); // prettier-ignore
+      const list = random.list(random.pick([0, 1, 2, 5, 40]), (): unknown => comparedValue(random, made, field)); // prettier-ignore
       return [key, random.chance(0.1) ? [...list, null] : list];
     }
     case 'regexp':
     case 'regex':
-      return [key, pattern(random, String(wanted(random, made, field)))];
+      return [key, pattern(random, String(comparedValue(random, made, field)))];
     case 'contains':
     case 'prefix':
-      return [key, part(random, String(wanted(random, made, field)))];
+      return [key, partOfText(random, String(comparedValue(random, made, field)))];
     case 'range':
     case 'between': {
-      const ends = [wanted(random, made, field), wanted(random, made, field)];
+      const ends = [comparedValue(random, made, field), comparedValue(random, made, field)];
       return [key, random.chance(0.02) ? ends : ends.sort((a, b) => order(field, a, b))];
     }
     default:
-      return [key, wanted(random, made, field)];
+      return [key, comparedValue(random, made, field)];
   }
 }
 
@@ -146,10 +156,16 @@ function actionsOf({ column: { type } }: NaiveField): readonly string[] {
 }
 
 /** A value to compare with: of some record, any of the type, or one written in another way. */
-function wanted(random: Random, made: Made, { path, column: { type } }: NaiveField): unknown {
+function comparedValue(
+  random: Random,
+  made: MadeDataset,
+  { path, column: { type } }: NaiveField,
+): unknown {
   const rows = made.segments.flatMap((segment) => segment.rows);
-  const known = random.chance(0.6) ? valuesOf(rows.length > 0 ? random.pick(rows) : {}, path) : [];
-  const value = known.length > 0 ? random.pick(known) : randomScalar(random, type);
+  const knownValues = random.chance(0.6)
+    ? valuesOf(rows.length > 0 ? random.pick(rows) : {}, path)
+    : [];
+  const value = knownValues.length > 0 ? random.pick(knownValues) : randomScalar(random, type);
   if (isNumeric(type)) return numberWritten(random, type, value);
   if (type === 'date') return dateWritten(random, value as string);
   if (type === 'boolean')
@@ -177,11 +193,11 @@ function dateWritten(random: Random, date: string): unknown {
 }
 
 function order({ column: { type } }: NaiveField, a: unknown, b: unknown): number {
-  if (type === 'date') return compare(moment(a as string)![0], moment(b as string)![0]);
+  if (type === 'date') return compare(momentRange(a as string)![0], momentRange(b as string)![0]);
   return compare(numberIn(a), numberIn(b));
 }
 
-function part(random: Random, text: string): string {
+function partOfText(random: Random, text: string): string {
   const chars = Array.from(text);
   const from = random.below(chars.length + 1);
   const to = random.below(chars.length + 1);

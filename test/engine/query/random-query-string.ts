@@ -1,5 +1,5 @@
-import { elementFields, hasElements, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import type { Asked } from './naive-query-string.js';
+import { elementFields, hasElements, namedFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import type { AskedClause } from './naive-query-string.js';
 import type { Random } from './random.js';
 
 const likes = ['BR*', 'br?a1', '*a*', 'c?n*r', 'B*T', '?', 'р*', 'a-*', '**', '*', '?*', 'É*', '*ß', '*\u212a*']; // prettier-ignore
@@ -9,23 +9,25 @@ const bounds = ['-1', '0', '2', '0.5', '1e3', '2016-05-01', '2016-06-01T00:00:00
 /** A random tree; words and bounds are often ones that a record has. */
 export function randomAsked(
   random: Random,
-  made: Made,
+  made: MadeDataset,
   depth = 0,
   fields: readonly NaiveField[] = namedFields(made.columns),
-): Asked {
-  const inner = (): Asked => randomAsked(random, made, depth + 1, fields);
-  const items = (least: number): Asked[] => random.list(least + random.below(3), inner);
+): AskedClause {
+  const inner = (): AskedClause => randomAsked(random, made, depth + 1, fields);
+  const items = (least: number): AskedClause[] => random.list(least + random.below(3), inner);
   const lists = fields.filter(hasElements);
   if (depth < 4 && lists.length > 0 && random.chance(0.25)) {
     const list = random.pick(lists);
-    const inside = elementFields(list);
+    const fieldsInside = elementFields(list);
     // Braces begin with a clause that names a field.
-    const field = random.pick(inside).name;
-    const first: Asked = random.chance(0.7)
+    const field = random.pick(fieldsInside).name;
+    const first: AskedClause = random.chance(0.7)
       ? { field, words: random.pick(terms) }
       : { field, from: random.pick(['0', '1', 'b']), to: random.pick(['2', '9', null]), ends: random.pick(['[]', '{}', '[}', '{]']) }; // prettier-ignore
-    const rest = random.chance(0.5) ? [] : [randomAsked(random, made, depth + 1, inside)];
-    return { list: list.name, any: withoutTo(random.chance(0.5) ? { and: [first, ...rest] } : { or: [first, ...rest] }) }; // prettier-ignore
+    const restOfClauses = random.chance(0.5)
+      ? []
+      : [randomAsked(random, made, depth + 1, fieldsInside)];
+    return { list: list.name, any: withoutTo(random.chance(0.5) ? { and: [first, ...restOfClauses] } : { or: [first, ...restOfClauses] }) }; // prettier-ignore
   }
   if (depth < 3 && random.chance(0.45)) {
     const kind = random.below(4);
@@ -34,8 +36,8 @@ export function randomAsked(
     if (kind === 2) return { not: inner() };
     return { must: items(1), mustNot: items(0), may: items(0) };
   }
-  const known = fields.map(({ name }) => name);
-  const field = random.pick([null, null, 'bogus', '_id', ...known, ...known]);
+  const knownNames = fields.map(({ name }) => name);
+  const field = random.pick([null, null, 'bogus', '_id', ...knownNames, ...knownNames]);
   const kind = random.below(6);
   if (kind === 0) return { field, like: likeOf(random, made, fields) };
   if (kind === 1 && field !== null)
@@ -49,14 +51,16 @@ export function randomAsked(
 }
 
 /** The tree with `to` for the word `TO`, which behind the first clause in braces is the keyword of a range. */
-function withoutTo(asked: Asked): Asked {
-  return JSON.parse(JSON.stringify(asked).replaceAll('"words":"TO"', '"words":"to"')) as Asked;
+function withoutTo(asked: AskedClause): AskedClause {
+  return JSON.parse(
+    JSON.stringify(asked).replaceAll('"words":"TO"', '"words":"to"'),
+  ) as AskedClause;
 }
 
 /** A value that some record has, whole or a word of it, in any letter case. */
 function wordOf(
   random: Random,
-  made: Made,
+  made: MadeDataset,
   name: string | null,
   fields: readonly NaiveField[],
 ): string {
@@ -72,29 +76,29 @@ function wordOf(
   return cased.length > 200 ? cased.slice(0, 200).toWellFormed() : cased;
 }
 
-function likeOf(random: Random, made: Made, fields: readonly NaiveField[]): string {
+function likeOf(random: Random, made: MadeDataset, fields: readonly NaiveField[]): string {
   if (random.chance(0.5)) return random.pick(likes);
-  // Every other character of the pattern means itself, so those of the value that mean more are left out.
+  // Characters of the value with a meaning in patterns are left out; every other character stands for itself.
   const chars = [...wordOf(random, made, null, fields).replaceAll(/[*?]/g, '')].slice(0, 12);
   const like = chars.map((char) => (random.chance(0.2) ? random.pick(['?', '*']) : char)).join('');
   return /[*?]/.test(like) ? like : `${like}*`;
 }
 
 /** The tree in the grammar, with random blanks, operators, quotes, escapes and boosts. */
-export function written(random: Random, asked: Asked, of: string | null = null): string {
+export function queryText(random: Random, asked: AskedClause, of: string | null = null): string {
   const field = fieldOf(asked);
   // field:(a OR b), where everything inside is of that field.
   if (of === null && field !== undefined && field !== null && isGroup(asked) && random.chance(0.5))
-    return `${escaped(field)}:(${written(random, asked, field)})`;
-  const inner = (item: Asked): string => {
+    return `${escapeText(field)}:(${queryText(random, asked, field)})`;
+  const inner = (item: AskedClause): string => {
     const text =
       isGroup(item) || random.chance(0.2)
-        ? `(${written(random, item, of)})`
-        : written(random, item, of);
+        ? `(${queryText(random, item, of)})`
+        : queryText(random, item, of);
     return random.chance(0.1) ? `${text}^${random.pick(['2', '0.5', '0', '10.'])}` : text;
   };
   const blanks = (operator: string): string => `${random.pick([' ', '  ', '\n'])}${operator} `;
-  if ('any' in asked) return `${escaped(asked.list)}:{${random.pick(['', ' '])}${written(random, asked.any)}${random.pick(['', ' '])}}`; // prettier-ignore
+  if ('any' in asked) return `${escapeText(asked.list)}:{${random.pick(['', ' '])}${queryText(random, asked.any)}${random.pick(['', ' '])}}`; // prettier-ignore
   if ('and' in asked) return asked.and.map(inner).join(blanks(random.pick(['AND', '&&'])));
   if ('or' in asked) return asked.or.map(inner).join(blanks(random.pick(['OR', '||', ''])));
   if ('not' in asked) return `${random.pick(['NOT ', '!', '-'])}${inner(asked.not)}`;
@@ -106,20 +110,20 @@ export function written(random: Random, asked: Asked, of: string | null = null):
     ];
     return random.shuffled(clauses).join(' ');
   }
-  const prefix = of === null && field !== null ? `${escaped(field!)}:` : '';
-  if ('exists' in asked) return random.chance(0.5) ? `_exists_:${escaped(asked.exists)}` : `${prefix}*`; // prettier-ignore
-  if ('missing' in asked) return `_missing_:${random.chance(0.5) ? escaped(asked.missing) : quoted(asked.missing)}`; // prettier-ignore
-  if ('like' in asked) return prefix + plain(asked.like).replaceAll(/\\([*?])/g, '$1');
+  const prefix = of === null && field !== null ? `${escapeText(field!)}:` : '';
+  if ('exists' in asked) return random.chance(0.5) ? `_exists_:${escapeText(asked.exists)}` : `${prefix}*`; // prettier-ignore
+  if ('missing' in asked) return `_missing_:${random.chance(0.5) ? escapeText(asked.missing) : quoteText(asked.missing)}`; // prettier-ignore
+  if ('like' in asked) return prefix + plainTerm(asked.like).replaceAll(/\\([*?])/g, '$1');
   if ('words' in asked) return prefix + writtenWords(random, asked.words);
   return prefix + writtenRange(random, asked);
 }
 
-function isGroup(asked: Asked): boolean {
+function isGroup(asked: AskedClause): boolean {
   return 'and' in asked || 'or' in asked || 'not' in asked || 'must' in asked;
 }
 
 /** The field that all leaves name: null if none names one, undefined if they differ. */
-function fieldOf(asked: Asked): string | null | undefined {
+function fieldOf(asked: AskedClause): string | null | undefined {
   if ('exists' in asked) return asked.exists;
   if ('missing' in asked) return asked.missing;
   if ('any' in asked) return undefined;
@@ -130,24 +134,24 @@ function fieldOf(asked: Asked): string | null | undefined {
 }
 
 function writtenWords(random: Random, words: string): string {
-  if (words === '' || random.chance(0.4)) return quoted(words);
-  return plain(words);
+  if (words === '' || random.chance(0.4)) return quoteText(words);
+  return plainTerm(words);
 }
 
 /** A term; a word that is an operator is none behind a backslash. */
-function plain(text: string): string {
-  return ['AND', 'OR', 'NOT'].includes(text) ? `\\${text}` : escaped(text);
+function plainTerm(text: string): string {
+  return ['AND', 'OR', 'NOT'].includes(text) ? `\\${text}` : escapeText(text);
 }
 
 function writtenRange(
   random: Random,
-  { from, to, ends }: Extract<Asked, { ends: string }>,
+  { from, to, ends }: Extract<AskedClause, { ends: string }>,
 ): string {
   const isPlain = (bound: string): boolean => /^[\w.-]+$/.test(bound) && bound !== 'TO';
   const end = (bound: string | null): string =>
-    bound === null ? '*' : isPlain(bound) && random.chance(0.7) ? bound : quoted(bound);
+    bound === null ? '*' : isPlain(bound) && random.chance(0.7) ? bound : quoteText(bound);
   const comparand = (bound: string): string =>
-    random.chance(0.5) ? escaped(bound) : quoted(bound);
+    random.chance(0.5) ? escapeText(bound) : quoteText(bound);
   if (to === null && from !== null && from !== '' && random.chance(0.5))
     return `${ends.startsWith('[') ? '>=' : '>'}${comparand(from)}`;
   if (from === null && to !== null && to !== '' && random.chance(0.5))
@@ -155,10 +159,10 @@ function writtenRange(
   return `${ends[0]!}${end(from)} TO ${end(to)}${ends[1]!}`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s\u3000]/g, '\\$&');
 }

@@ -1,27 +1,27 @@
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import type { Made } from './naive-fields.js';
+import type { MadeDataset } from './naive-fields.js';
 import type { Random } from './random.js';
 import { randomSchema } from './random-schema.js';
 
 /** A dataset of at most some sixty records, in segments of which the later ones may have columns that the first have not. */
-export function randomMade(random: Random): Made {
+export function randomMade(random: Random): MadeDataset {
   const schema = randomSchema(random);
   const count = random.pick([0, 1, 1, 1, 2, 2, 3]);
   const segments = random.list(count, () => random.below(random.pick([2, 12, 25]))).map((rows, index) => {
     const isLast = index === count - 1;
-    const columns = isLast ? schema.columns : some(random, schema.columns);
+    const columns = isLast ? schema.columns : someColumns(random, schema.columns);
     return { columns, rows: randomRows(random, columns, rows) };
   }); // prettier-ignore
   // Columns come with the records that hold them: the last segment has them all.
   return { ...schema, segments };
 }
 
-/** All columns, or those and the members of objects that were there by then. */
-function some(random: Random, columns: Columns): Columns {
+/** All columns, or a random part of the columns and the members of objects. */
+function someColumns(random: Random, columns: Columns): Columns {
   if (random.chance(0.5)) return columns;
-  const kept = columns.filter(() => random.chance(0.7));
-  return kept.map((each) => {
+  const keptColumns = columns.filter(() => random.chance(0.7));
+  return keptColumns.map((each) => {
     const children = each.children?.filter(() => random.chance(0.7));
     return children && children.length > 0 ? { ...each, children } : each;
   });
@@ -45,9 +45,9 @@ function valueOf(random: Random, each: Column): Value {
   if (each.isList)
     return random.list(random.below(4), () => valueOf(random, { ...each, isList: false }));
   if (each.type === 'object') return object(random, each.children ?? []);
-  const special = coordinateValues[each.name];
-  if (special && random.chance(0.9)) {
-    const value = random.pick(special);
+  const specialValues = coordinateValues[each.name];
+  if (specialValues && random.chance(0.9)) {
+    const value = random.pick(specialValues);
     if (typeof value === 'string' ? each.type === 'string' : each.type === 'long' || each.type === 'integer') return value; // prettier-ignore
   }
   return randomScalar(random, each.type);
@@ -74,9 +74,9 @@ const phrases = [
 const longs = [0n, 1n, -1n, 2n, 3n, 12n, 100n, 9007199254740993n, 9007199254740992n, 9223372036854775807n, -9223372036854775808n]; // prettier-ignore
 const doubles = [0, -0, 1, -1.5, 0.1, 0.3, 2, 12, 1e308, -1e308, 5e-324, 9007199254740992, 9007199254740994, 123456.789, 1e21, 1e-7]; // prettier-ignore
 const days = ['2015-01-10', '2016-05-01', '2016-02-29', '1969-12-31', '1970-01-01', '2038-01-19', '0099-03-04', '0001-01-01', '0000-02-29', '9999-12-31']; // prettier-ignore
-const times = ['', '', '', 'T12:30:00', 'T00:00:00.000', 'T23:59:59.999', 'T23:59:59.999999', 'T00:00:01', 'T12:30:00.000001']; // prettier-ignore
+const timeSuffixes = ['', '', '', 'T12:30:00', 'T00:00:00.000', 'T23:59:59.999', 'T23:59:59.999999', 'T00:00:01', 'T12:30:00.000001']; // prettier-ignore
 
-/** One value of a type, rather an extreme than an ordinary one. */
+/** A value of a type, more often an extreme than an ordinary one. */
 export function randomScalar(random: Random, type: StoredType): Value {
   switch (type) {
     case 'boolean':
@@ -90,7 +90,7 @@ export function randomScalar(random: Random, type: StoredType): Value {
     case 'float':
       return Math.fround(Math.max(-3e38, Math.min(random.pick(doubles), 3e38)));
     case 'date':
-      return random.pick(days) + random.pick(times);
+      return random.pick(days) + random.pick(timeSuffixes);
     case 'json':
       return random.pick(['[[1,2],["a"]]', '{"a":1.50}', '"x"', '[1,"b",{"c":null}]']);
     case 'text':

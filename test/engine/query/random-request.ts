@@ -1,24 +1,30 @@
-import { naiveFields, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
-import type { Asked } from './naive-query-string.js';
+import {
+  naiveFields,
+  namedFields,
+  valuesOf,
+  type MadeDataset,
+  type NaiveField,
+} from './naive-fields.js';
+import type { AskedClause } from './naive-query-string.js';
 import { randomFilters } from './random-filter.js';
-import { randomAsked, written } from './random-query-string.js';
+import { randomAsked, queryText } from './random-query-string.js';
 import { Random } from './random.js';
 
 /** A request as a client would send it. */
 export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
-  /** What `body.query` asks for, if there is one. */
-  readonly asked: Asked | null;
+  /** The parsed form of `body.query`, if there is one. */
+  readonly asked: AskedClause | null;
   /** The sizes of the pages in which the whole answer is read with a cursor; null: the answer is one page. */
   readonly cursor: readonly number[] | null;
 }
 
 /** A request that may use every part of the language but nested facets. */
-export function randomRequest(random: Random, made: Made): RandomRequest {
-  const asked = random.chance(0.4) ? randomAsked(random, made) : null;
+export function randomRequest(random: Random, made: MadeDataset): RandomRequest {
+  const askedText = random.chance(0.4) ? randomAsked(random, made) : null;
   const body: Record<string, unknown> = {};
-  if (asked === null || random.chance(0.4)) body['filters'] = randomFilters(random, made);
-  if (asked !== null) body['query'] = queryOf(random, asked);
+  if (askedText === null || random.chance(0.4)) body['filters'] = randomFilters(random, made);
+  if (askedText !== null) body['query'] = queryOf(random, askedText);
   if (random.chance(0.15)) body['entities'] = entitiesOf(random, made);
   const hasPlaces = made.columns.some(({ name }) => name === 'genomic_coordinates');
   if (random.chance(hasPlaces ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', 'T2T-CHM13', '']); // prettier-ignore
@@ -29,17 +35,22 @@ export function randomRequest(random: Random, made: Made): RandomRequest {
   const isCursor = random.chance(0.04);
   if (!isCursor && random.chance(0.5)) body['limit'] = random.pick([0, 1, 3, 10, '3', 10_000, random.chance(0.05) ? -1 : 2]); // prettier-ignore
   if (!isCursor && random.chance(0.3)) body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
-  if (asked !== null && !Object.hasOwn(body, 'query')) return { body, asked: null, cursor: null };
-  return { body, asked, cursor: isCursor ? random.list(60, () => 1 + random.below(9)) : null };
+  if (askedText !== null && !Object.hasOwn(body, 'query'))
+    return { body, asked: null, cursor: null };
+  return {
+    body,
+    asked: askedText,
+    cursor: isCursor ? random.list(60, () => 1 + random.below(9)) : null,
+  };
 }
 
-/** Written again from its tree, where that is not the text that was sent. */
-export function rewritten(request: RandomRequest, asked: Asked): RandomRequest {
+/** The query string written again from its tree, in a different form. */
+export function rewriteQuery(request: RandomRequest, asked: AskedClause): RandomRequest {
   return { ...request, asked, body: { ...request.body, query: queryOf(new Random(1), asked) } };
 }
 
-function queryOf(random: Random, asked: Asked): string {
-  return `${random.pick(['', '', ' '])}${written(random, asked)}`;
+function queryOf(random: Random, asked: AskedClause): string {
+  return `${random.pick(['', '', ' '])}${queryText(random, asked)}`;
 }
 
 const entityValues: Readonly<Record<string, readonly unknown[]>> = {
@@ -54,17 +65,20 @@ const entityValues: Readonly<Record<string, readonly unknown[]>> = {
   ],
 }; // prettier-ignore
 
-function entitiesOf(random: Random, made: Made): unknown {
-  const present = Object.values(made.entities);
+function entitiesOf(random: Random, made: MadeDataset): unknown {
+  const entitiesPresent = Object.values(made.entities);
   const pairs = random.list(1 + random.below(3), () => {
     const all = Object.keys(entityValues);
-    const type = present.length > 0 && random.chance(0.9) ? random.pick(present) : random.pick(all);
+    const type =
+      entitiesPresent.length > 0 && random.chance(0.9)
+        ? random.pick(entitiesPresent)
+        : random.pick(all);
     const value = (): unknown => {
       const fields = naiveFields(made.columns).filter(({ name }) => made.entities[name] === type);
       const rows = made.segments.flatMap((segment) => segment.rows);
-      const known = fields.flatMap(({ path }) => rows.flatMap((row) => valuesOf(row, path)));
-      const isOwn = type !== 'genomic_region' && known.length > 0 && random.chance(0.4);
-      return random.pick(isOwn ? known : entityValues[type]!);
+      const knownValues = fields.flatMap(({ path }) => rows.flatMap((row) => valuesOf(row, path)));
+      const isOwn = type !== 'genomic_region' && knownValues.length > 0 && random.chance(0.4);
+      return random.pick(isOwn ? knownValues : entityValues[type]!);
     };
     return [type, random.chance(0.2) ? random.list(1 + random.below(3), value) : value()] as const;
   });
@@ -88,10 +102,10 @@ function placeFilter(random: Random): unknown {
 }
 
 /** `fields` and `exclude_fields`: names at the top, paths into objects, one name alone, some unknown. */
-function shapeOf(random: Random, made: Made): Record<string, unknown> {
-  const known = ['_id', '_commit', ...namedFields(made.columns).map(({ name }) => name)];
+function shapeOf(random: Random, made: MadeDataset): Record<string, unknown> {
+  const knownNames = ['_id', '_commit', ...namedFields(made.columns).map(({ name }) => name)];
   const names = (unknown: number): unknown => {
-    const list = random.list(random.below(4), () => random.pick(known));
+    const list = random.list(random.below(4), () => random.pick(knownNames));
     if (random.chance(unknown)) list.push('bogus.x');
     return list.length === 1 && random.chance(0.3) ? list[0] : list;
   };
@@ -101,7 +115,7 @@ function shapeOf(random: Random, made: Made): Record<string, unknown> {
   };
 }
 
-function orderingOf(random: Random, made: Made): unknown {
+function orderingOf(random: Random, made: MadeDataset): unknown {
   const fields = namedFields(made.columns);
   const sorted = fields.filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   const names = (sorted.length > 0 && random.chance(0.98) ? sorted : fields).map(
@@ -114,8 +128,8 @@ function orderingOf(random: Random, made: Made): unknown {
   return list.length === 1 && random.chance(0.3) ? list[0] : list;
 }
 
-/** Facets of one level. */
-function facetsOf(random: Random, made: Made): unknown {
+/** The facets of one level. */
+function facetsOf(random: Random, made: MadeDataset): unknown {
   const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   if (fields.length === 0) return [];
   const list = random.shuffled(fields).slice(0, 1 + random.below(2));

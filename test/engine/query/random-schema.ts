@@ -15,7 +15,7 @@ const scalarTypes: readonly StoredType[] = [
   'string', 'string', 'string', 'long', 'double', 'date', 'boolean', 'integer', 'text', 'float', 'blob',
 ]; // prettier-ignore
 
-/** What a dataset looks like: its columns, and which of its fields are entities. */
+/** The shape of a dataset: its columns, and the fields that are entities. */
 export interface Schema {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;
@@ -23,8 +23,10 @@ export interface Schema {
 
 /** Between two and seven columns, now and then with coordinates, and some of the strings entities. */
 export function randomSchema(random: Random): Schema {
-  const own = randomColumns(random, 0);
-  const columns = random.chance(0.3) ? random.shuffled([...own, coordinates(random)]) : own;
+  const ownColumns = randomColumns(random, 0);
+  const columns = random.chance(0.3)
+    ? random.shuffled([...ownColumns, coordinates(random)])
+    : ownColumns;
   const types: readonly EntityType[] = ['gene', 'variant', 'literature', 'sample', 'dataset', 'genomic_region']; // prettier-ignore
   const entities = naiveFields(columns)
     .filter(({ column: { type } }) => type === 'string' || type === 'long')
@@ -36,15 +38,15 @@ export function randomSchema(random: Random): Schema {
 /** Scalars, lists, objects, lists of objects, irregular JSON; at each level no name twice. */
 export function randomColumns(random: Random, depth: number): Columns {
   const pool = random.shuffled(names).slice(0, 2 + random.below(depth === 0 ? 5 : 2));
-  // One name that differs from another by letter case alone, and so is stored apart.
-  const other =
+  // A name that differs from another by letter case alone, and so has another physical name.
+  const otherCase =
     pool[0] === pool[0]!.toUpperCase() ? pool[0]!.toLowerCase() : pool[0]!.toUpperCase();
-  if (random.chance(0.15) && !pool.includes(other)) pool.push(other);
+  if (random.chance(0.15) && !pool.includes(otherCase)) pool.push(otherCase);
   const physical = new PhysicalNames([], depth === 0);
   return pool.map((name) => {
-    const own = randomColumn(random, name, depth);
-    const stored = { ...own, physical: physical.add(name) };
-    return random.chance(0.25) && own.type !== 'json' ? listOf(stored) : stored;
+    const ownColumn = randomColumn(random, name, depth);
+    const stored = { ...ownColumn, physical: physical.add(name) };
+    return random.chance(0.25) && ownColumn.type !== 'json' ? listOf(stored) : stored;
   });
 }
 
@@ -56,8 +58,12 @@ function randomColumn(random: Random, name: string, depth: number): Column {
 }
 
 function coordinates(random: Random): Column {
-  const whole = random.pick(['long', 'integer'] as const);
-  const members = [column('chromosome', 'string'), column('start', whole), column('stop', whole)];
+  const wholeType = random.pick(['long', 'integer'] as const);
+  const members = [
+    column('chromosome', 'string'),
+    column('start', wholeType),
+    column('stop', wholeType),
+  ];
   if (random.chance(0.7)) members.push(column('build', 'string'));
   return column('genomic_coordinates', 'object', random.shuffled(members));
 }

@@ -14,8 +14,8 @@ beforeAll(async () => {
   const random = new Random(20_261_121);
   const word = (): string => random.pick(['TTN', 'ttn', 'BRCA1', 'TTN AS1', 'x']);
   const segments = [300, 1, 200].map((rows) => random.list(rows, () => ({ gene: word(), note: random.list(random.below(4), word).join(' '), depth: random.below(9), tags: random.list(random.below(3), word) }))); // prettier-ignore
-  const made = await Promise.all(benches.map((bench) => bench.dataset(columns, segments)));
-  datasets = made as [Dataset, Dataset];
+  const madeDatasets = await Promise.all(benches.map((bench) => bench.dataset(columns, segments)));
+  datasets = madeDatasets as [Dataset, Dataset];
 });
 afterAll(async () => {
   for (const bench of benches) await bench.close();
@@ -42,10 +42,10 @@ test.each([
     }),
   );
   expect(memory).toEqual(sql);
-  const asked = parseQuery(body, datasets[0].fields);
-  expect(ranksAlike(asked.predicate, asked.scores)).toBe(isAlike);
+  const parsedRequest = parseQuery(body, datasets[0].fields);
+  expect(ranksAlike(parsedRequest.predicate, parsedRequest.scores)).toBe(isAlike);
   if (!isAlike) return;
-  // Insertion order is that of the ids.
+  // The insertion order is the order of ids.
   const ids = (JSON.parse(sql!.results) as { _id: string }[]).map(({ _id: id }) => id);
   expect(ids).toEqual(ids.toSorted());
   expect(ids.length).toBeGreaterThan(10);

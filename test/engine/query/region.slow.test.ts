@@ -80,11 +80,15 @@ describe.each(engines)('by %s', (_, threads) => {
     test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
       const random = new Random(seed + 1);
       for (let done = 0; done < regions / 3; done += 1) {
-        const known = random.pick(places.filter((place) => place !== null));
-        const exact = random.chance(0.3);
-        const chromosome = exact ? known.chromosome : random.pick(['1', '2', 'X', 'MT', 'M', 'Y']);
-        const s = exact ? known.start : random.below(1_000) - 5;
-        const e = exact ? Math.max(known.stop, s) : s + random.below(random.pick([1, 50, 2_000]));
+        const knownPlace = random.pick(places.filter((place) => place !== null));
+        const isExact = random.chance(0.3);
+        const chromosome = isExact
+          ? knownPlace.chromosome
+          : random.pick(['1', '2', 'X', 'MT', 'M', 'Y']);
+        const s = isExact ? knownPlace.start : random.below(1_000) - 5;
+        const e = isExact
+          ? Math.max(knownPlace.stop, s)
+          : s + random.below(random.pick([1, 50, 2_000]));
         const spelled =
           random.pick(['', 'chr', 'CHR', 'Chr']) +
           (random.chance(0.5) ? chromosome : chromosome.toLowerCase());

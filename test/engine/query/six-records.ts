@@ -20,14 +20,14 @@ export const sixColumns: Columns = [
   ]),
 ];
 
-const at = (chromosome: string, start: number, stop: number) => ({
+const placeAt = (chromosome: string, start: number, stop: number) => ({
   build: 'GRCh37',
   chromosome,
   start,
   stop,
 });
 
-/** Their records, with the ids that they have there. */
+/** The records of these examples, with the ids that they have there. */
 export const sixRows: readonly TestRow[] = [
   {
     _id: 'r1',
@@ -39,7 +39,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'BRCA1 loss in breast cancer',
     reported: true,
     pmid: '100',
-    genomic_coordinates: at('17', 41244429, 41244429),
+    genomic_coordinates: placeAt('17', 41244429, 41244429),
     variant: 'GRCH37-17-41244429-41244429-T',
   },
   {
@@ -52,7 +52,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'A breast cancer family study of cancer risk',
     reported: false,
     pmid: '200',
-    genomic_coordinates: at('13', 32890599, 32890599),
+    genomic_coordinates: placeAt('13', 32890599, 32890599),
     variant: 'GRCH37-13-32890599-32890599-C',
   },
   {
@@ -64,7 +64,7 @@ export const sixRows: readonly TestRow[] = [
     date_created: '2016-05-01T12:30:00',
     reported: true,
     pmid: '100',
-    genomic_coordinates: at('17', 41276045, 41276048),
+    genomic_coordinates: placeAt('17', 41276045, 41276048),
     variant: 'GRCH37-17-41276045-41276048-A',
   },
   {
@@ -74,7 +74,7 @@ export const sixRows: readonly TestRow[] = [
     stars: 1,
     date_created: '2017-03-29',
     abstract: 'Diabetes and muscle',
-    genomic_coordinates: at('2', 179390716, 179672150),
+    genomic_coordinates: placeAt('2', 179390716, 179672150),
   },
   {
     _id: 'r5',
@@ -86,7 +86,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'Cystic fibrosis',
     reported: false,
     pmid: '300',
-    genomic_coordinates: at('7', 117559590, 117559593),
+    genomic_coordinates: placeAt('7', 117559590, 117559593),
     variant: 'GRCH37-7-117559590-117559593-A',
   },
   {
@@ -99,7 +99,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'Diabetes therapy; diabetes outcomes',
     reported: true,
     pmid: '200',
-    genomic_coordinates: at('7', 55019017, 55211628),
+    genomic_coordinates: placeAt('7', 55019017, 55211628),
   },
 ];
 

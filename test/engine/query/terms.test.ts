@@ -45,64 +45,68 @@ const vocabulary = [
   'rare',
 ];
 
-let ours: Bench;
-let theirs: Bench;
+let ourBench: Bench;
+let theirBench: Bench;
 let dataset: Dataset;
-let truth: Dataset;
-let watched: QueryEngine;
+let truthDataset: Dataset;
+let watchedEngine: QueryEngine;
 let statements = 0;
 
 beforeAll(async () => {
-  [ours, theirs] = [await openBench(0), await openBench()];
+  [ourBench, theirBench] = [await openBench(0), await openBench()];
   const random = new Random(seed);
   const text = (): string =>
     random
       .list(random.below(random.pick([2, 5, 12])), () => random.pick(vocabulary))
       .join(random.pick([' ', ', ', '-']));
-  const some = random.list(12, text);
-  const maybe = <T>(value: T): T | null => (random.chance(0.15) ? null : value);
+  const someTexts = random.list(12, text);
+  const maybeNull = <T>(value: T): T | null => (random.chance(0.15) ? null : value);
   const row = (): TestRow => ({
-    shared: maybe(random.pick(some)),
-    own: maybe(`${text()} w${random.below(5000)}`),
-    gene: maybe(`GENE${random.below(5)}`),
-    depth: maybe(random.below(50)),
-    info: maybe({ note: maybe(random.chance(0.5) ? random.pick(some) : text()), AF: maybe(random.below(9) / 8) }), // prettier-ignore
-    tags: maybe(random.list(random.below(3), () => random.pick(['rare', 'Often', 'GENE1', 'x y']))),
-    many: maybe(random.list(random.below(4), () => maybe(random.pick(some)))),
-    lists: maybe(random.list(random.below(3), () => maybe(`${text()} w${random.below(5000)}`))),
-    items: maybe(random.list(random.below(3), () => maybe({ note: maybe(text()), names: maybe(random.list(random.below(3), () => maybe(random.pick(some)))) }))), // prettier-ignore
+    shared: maybeNull(random.pick(someTexts)),
+    own: maybeNull(`${text()} w${random.below(5000)}`),
+    gene: maybeNull(`GENE${random.below(5)}`),
+    depth: maybeNull(random.below(50)),
+    info: maybeNull({ note: maybeNull(random.chance(0.5) ? random.pick(someTexts) : text()), AF: maybeNull(random.below(9) / 8) }), // prettier-ignore
+    tags: maybeNull(
+      random.list(random.below(3), () => random.pick(['rare', 'Often', 'GENE1', 'x y'])),
+    ),
+    many: maybeNull(random.list(random.below(4), () => maybeNull(random.pick(someTexts)))),
+    lists: maybeNull(
+      random.list(random.below(3), () => maybeNull(`${text()} w${random.below(5000)}`)),
+    ),
+    items: maybeNull(random.list(random.below(3), () => maybeNull({ note: maybeNull(text()), names: maybeNull(random.list(random.below(3), () => maybeNull(random.pick(someTexts)))) }))), // prettier-ignore
   });
   const segments = [700, 1, 300, 60, 1500, 200].map((rows) => random.list(rows, row));
-  const spanning = [{ note: 'the cancer' }, { note: 'of the' }];
-  segments[0]![0] = { ...segments[0]![0], items: spanning, lists: ['of cancer'] };
-  const without = (name: string) => columns.filter((each) => each.name !== name);
+  const spanningRecords = [{ note: 'the cancer' }, { note: 'of the' }];
+  segments[0]![0] = { ...segments[0]![0], items: spanningRecords, lists: ['of cancer'] };
+  const columnsWithout = (name: string) => columns.filter((each) => each.name !== name);
   const members = column('info', 'object', [column('AF', 'double')]);
   const stored = [
     columns,
     columns,
-    without('shared'),
+    columnsWithout('shared'),
     columns.map((each) => (each.name === 'info' ? members : each)),
-    without('many').filter(({ name }) => name !== 'items'),
-    without('info'),
+    columnsWithout('many').filter(({ name }) => name !== 'items'),
+    columnsWithout('info'),
   ];
-  const cut = segments.map((rows, i) =>
+  const cutSegments = segments.map((rows, i) =>
     rows.map((each) =>
       Object.fromEntries(
         Object.entries(each).flatMap(([name, value]): [string, TestRow[string]][] => {
-          const own = stored[i]!.find((one) => one.name === name);
-          if (own === undefined) return [];
-          if (name !== 'info' || value == null || own.children?.length === 2)
+          const ownColumn = stored[i]!.find((one) => one.name === name);
+          if (ownColumn === undefined) return [];
+          if (name !== 'info' || value == null || ownColumn.children?.length === 2)
             return [[name, value]];
           return [[name, { AF: (value as Record<string, number | null>)['AF']! }]];
         }),
       ),
     ),
   );
-  dataset = await ours.dataset(columns, cut, { stored });
-  truth = await theirs.dataset(columns, cut, { stored });
-  const { engine } = ours;
+  dataset = await ourBench.dataset(columns, cutSegments, { stored });
+  truthDataset = await theirBench.dataset(columns, cutSegments, { stored });
+  const { engine } = ourBench;
   const { engine: sql } = engine.sql;
-  watched = queryEngine(
+  watchedEngine = queryEngine(
     {
       language: sql.language,
       run: (...asked) => {
@@ -116,17 +120,17 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await ours.close();
-  await theirs.close();
+  await ourBench.close();
+  await theirBench.close();
 });
 
-function words(random: Random, most: number): string {
+function randomWords(random: Random, most: number): string {
   return random.list(1 + random.below(most), () => random.pick([...vocabulary, 'nowhere', 'w7', 'OFTEN'])).join(' '); // prettier-ignore
 }
 
 function filter(random: Random, depth = 0): unknown {
   const kind = random.below(depth > 2 ? 6 : 9);
-  if (kind < 3) return [`${random.pick(texts)}__contains`, words(random, 3)];
+  if (kind < 3) return [`${random.pick(texts)}__contains`, randomWords(random, 3)];
   if (kind === 3) return [`depth__${random.pick(['gt', 'lte'])}`, random.below(50)];
   if (kind === 4) return ['gene__in', random.list(2, () => `GENE${random.below(7)}`)];
   if (kind === 5) return [random.pick([...texts, 'depth']), null];
@@ -139,9 +143,9 @@ function queryString(random: Random): string {
   const term = (): string => {
     const sign = random.pick(['', '', '', '+', '-']);
     const boost = random.pick(['', '', '^2', '^0.5', '^0']);
-    const asked = random.chance(0.5) ? random.pick(vocabulary) : `"${words(random, 2)}"`;
+    const askedWord = random.chance(0.5) ? random.pick(vocabulary) : `"${randomWords(random, 2)}"`;
     if (random.chance(0.3)) return `${sign}${random.pick(['gene:GENE1', 'gene:gene*', 'tags:often', 'tags:"x y"', 'depth:7'])}${boost}`; // prettier-ignore
-    return `${sign}${random.pick(texts)}:${asked}${boost}`;
+    return `${sign}${random.pick(texts)}:${askedWord}${boost}`;
   };
   const terms = random.list(1 + random.below(3), term);
   return terms.join(random.pick([' ', ' AND ', ' OR ']));
@@ -172,14 +176,19 @@ function mayCross({ scores }: QueryRequest): boolean {
 }
 
 /** The answers to a request, and whether ours took a statement. */
-async function both(asked: QueryRequest) {
+async function answerBoth(asked: QueryRequest) {
   statements = 0;
-  const { took: _, ...answer } = await runQuery(watched, dataset.snapshot, dataset.fields, asked);
+  const { took: _, ...answer } = await runQuery(
+    watchedEngine,
+    dataset.snapshot,
+    dataset.fields,
+    asked,
+  );
   const isOurs = statements === 0;
   const { took: __, ...wanted } = await runQuery(
-    theirs.engine,
-    truth.snapshot,
-    truth.fields,
+    theirBench.engine,
+    truthDataset.snapshot,
+    truthDataset.fields,
     asked,
   );
   return { answer, wanted, isOurs };
@@ -189,7 +198,7 @@ async function both(asked: QueryRequest) {
 function clause(random: Random, withTexts = true): ScoreTerm {
   const gene: FieldRef = { name: 'gene', path: ['gene'], type: 'string' };
   const tags: FieldRef = { name: 'tags', path: ['tags'], type: 'string' };
-  const others: readonly Predicate[] = [
+  const otherPredicates: readonly Predicate[] = [
     node({ kind: 'phrase', field: gene, terms: ['gene1'] }),
     node({ kind: 'wildcard', field: gene, parts: [{ text: 'GENE' }, 'one'] }),
     node({ kind: 'in', field: gene, values: ['GENE2', 'GENE3'], ignoreCase: true }),
@@ -198,10 +207,10 @@ function clause(random: Random, withTexts = true): ScoreTerm {
     node({ kind: 'phrase', field: { ...gene, name: 'none', path: ['none'] }, terms: ['often'] }),
   ];
   const leaf = (): Predicate => {
-    if (!withTexts || random.chance(0.3)) return random.pick(others);
+    if (!withTexts || random.chance(0.3)) return random.pick(otherPredicates);
     const name = random.pick(texts);
     const field: FieldRef = { name, path: name.split('.'), type: 'text' };
-    return node({ kind: 'phrase', field, terms: words(random, 2).split(/[ _]/) });
+    return node({ kind: 'phrase', field, terms: randomWords(random, 2).split(/[ _]/) });
   };
   const items = random.list(1 + random.below(3), leaf);
   const boost = random.pick([1, 1, 3, 0.3, 0]);
@@ -220,21 +229,25 @@ function parsed(body: unknown): QueryRequest | undefined {
 describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () => {
   test('have the answers of the SQL engine, without a statement', async () => {
     const random = new Random(seed + 1);
-    const seen = { ranked: 0, found: 0 };
+    const seenCounts = { ranked: 0, found: 0 };
     const requests = byTier(25, 300);
     for (let i = 0; i < requests; i++) {
       const body = request(random);
-      const asked = parsed(body);
-      if (asked === undefined) continue;
-      const { answer, wanted, isOurs } = await both(asked);
-      const isAllOurs = isOurs || mayCross(asked);
+      const parsedRequest = parsed(body);
+      if (parsedRequest === undefined) continue;
+      const { answer, wanted, isOurs } = await answerBoth(parsedRequest);
+      const isAllOurs = isOurs || mayCross(parsedRequest);
       expect({ i, body, isAllOurs, answer }).toEqual({ i, body, isAllOurs: true, answer: wanted });
-      if (asked.scores.length > 0 && asked.ordering.length === 0 && answer.count > 1)
-        seen.ranked += 1;
-      if (answer.total > 0) seen.found += 1;
+      if (
+        parsedRequest.scores.length > 0 &&
+        parsedRequest.ordering.length === 0 &&
+        answer.count > 1
+      )
+        seenCounts.ranked += 1;
+      if (answer.total > 0) seenCounts.found += 1;
     }
-    expect(seen.ranked).toBeGreaterThan(requests / 80);
-    expect(seen.found).toBeGreaterThan(requests / 4);
+    expect(seenCounts.ranked).toBeGreaterThan(requests / 80);
+    expect(seenCounts.found).toBeGreaterThan(requests / 4);
   });
 
   test.each([
@@ -256,9 +269,9 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
         let cursor: CursorProgress = { after: null, total: null, seen: 0 };
         for (let page = 0; page < 4; page++) {
           const limit = 1 + random.below(200);
-          const asked = { ...parsed(body)!, scores, limit, cursor };
-          const { answer, wanted, isOurs } = await both(asked);
-          const isAllOurs = isOurs || mayCross(asked);
+          const rankedRequest = { ...parsed(body)!, scores, limit, cursor };
+          const { answer, wanted, isOurs } = await answerBoth(rankedRequest);
+          const isAllOurs = isOurs || mayCross(rankedRequest);
           expect({ i, page, body, scores, isAllOurs, answer }).toEqual({ i, page, body, scores, isAllOurs: true, answer: wanted }); // prettier-ignore
           if (answer.position == null) break;
           cursor = {
@@ -278,7 +291,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
         const filters = [[`${field}__contains`, word], { not: [['depth', random.below(50)]] }];
         for (const offset of [0, 90]) {
           const body = { filters, fields: ['_id'], limit: 1 + random.below(9), offset };
-          const { answer, wanted, isOurs } = await both(parsed(body)!);
+          const { answer, wanted, isOurs } = await answerBoth(parsed(body)!);
           expect({ body, isOurs, answer }).toEqual({ body, isOurs: true, answer: wanted });
         }
       }
@@ -291,7 +304,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     ['a phrase that values of a list form together', false, { query: 'items.note:"cancer of"' }],
     ['not a phrase that single values form', true, { query: 'lists:"of cancer"' }],
   ])('are left to the SQL engine where the index does not tell: %s', async (_, expected, body) => {
-    const { answer, wanted, isOurs } = await both(parsed(body)!);
+    const { answer, wanted, isOurs } = await answerBoth(parsed(body)!);
     expect({ isOurs, answer }).toEqual({ isOurs: expected, answer: wanted });
     expect(answer.total).toBeGreaterThan(0);
   });

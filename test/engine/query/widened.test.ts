@@ -11,8 +11,8 @@ const widenings: readonly (readonly [StoredType, StoredType])[] = [
   ['integer', 'long'],
 ];
 
-const old = [0, 5, -7, null, 40];
-const recent = { double: [0.5, 5, -7.25, null], long: [2 ** 33, 5, -7, null] };
+const oldValues = [0, 5, -7, null, 40];
+const recentValues = { double: [0.5, 5, -7.25, null], long: [2 ** 33, 5, -7, null] };
 
 describe.each(engines)('segments older than a wider type, by %s', (_, threads) => {
   let bench: Bench;
@@ -31,9 +31,13 @@ describe.each(engines)('segments older than a wider type, by %s', (_, threads) =
   const datasetOf = async (from: StoredType, to: 'double' | 'long'): Promise<Dataset> => {
     const rows = (values: readonly (number | null)[], first: number) =>
       values.map((v, i) => ({ n: first + i, v, l: v === null ? [] : [v, 1], o: { x: v } }));
-    return bench.dataset(columnsOf(to), [rows(old, 0), rows(recent[to], old.length)], {
-      stored: [columnsOf(from), columnsOf(to)],
-    });
+    return bench.dataset(
+      columnsOf(to),
+      [rows(oldValues, 0), rows(recentValues[to], oldValues.length)],
+      {
+        stored: [columnsOf(from), columnsOf(to)],
+      },
+    );
   };
 
   const ask = async ({ snapshot, fields }: Dataset, body: object) => {
@@ -48,8 +52,8 @@ describe.each(engines)('segments older than a wider type, by %s', (_, threads) =
 
   test.each(widenings)('%s as %s', async (from, to) => {
     const dataset = await datasetOf(from, to as 'double' | 'long');
-    const values = [...old, ...recent[to as 'double' | 'long']];
-    const known = values.filter((v) => v !== null);
+    const values = [...oldValues, ...recentValues[to as 'double' | 'long']];
+    const knownValues = values.filter((v) => v !== null);
     const indices = (wanted: (v: number) => boolean) =>
       values.flatMap((v, i) => (v !== null && wanted(v) ? [i] : []));
 
@@ -80,7 +84,7 @@ describe.each(engines)('segments older than a wider type, by %s', (_, threads) =
     }
 
     const sorted = await ask(dataset, { ordering: ['-v', 'n'], filters: [{ not: [['v', null]] }] });
-    expect(sorted.rows.map(({ v }) => v)).toEqual(known.toSorted((a, b) => b - a));
+    expect(sorted.rows.map(({ v }) => v)).toEqual(knownValues.toSorted((a, b) => b - a));
 
     const { facets } = await ask(dataset, {
       limit: 0,
@@ -90,15 +94,15 @@ describe.each(engines)('segments older than a wider type, by %s', (_, threads) =
         l: { facet_type: 'count' },
       },
     });
-    const sum = known.reduce((total, v) => total + v, 0);
+    const sum = knownValues.reduce((total, v) => total + v, 0);
     expect(facets!['v']).toMatchObject({
-      count: known.length,
-      min: Math.min(...known),
-      max: Math.max(...known),
+      count: knownValues.length,
+      min: Math.min(...knownValues),
+      max: Math.max(...knownValues),
       sum,
     });
     const counts = new Map<number, number>();
-    for (const v of known) counts.set(v, (counts.get(v) ?? 0) + 1);
+    for (const v of knownValues) counts.set(v, (counts.get(v) ?? 0) + 1);
     const found = (facets!['o.x'] as [number, number][]).map(([v, count]) => [v, count] as const);
     expect(new Map(found)).toEqual(counts);
   });

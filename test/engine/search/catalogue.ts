@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
-import { World } from '../catalog/world.js';
+import { CatalogWorld } from '../catalog/world.js';
 import type { Random } from '../query/random.js';
 
-/** What a search should show of a vault or an object: kept by the test itself while it makes them. */
+/** A vault or an object as a search should show it, recorded by the test when it creates them. */
 export interface ModelDocument {
   readonly _id: string;
   readonly id: number;
@@ -24,7 +24,7 @@ export interface ModelDocument {
   readonly tags: readonly string[];
   readonly storage_class: string | null;
   readonly description: string | null;
-  /** ISO 8601 without a zone, UTC. */
+  /** The time in ISO 8601 without a zone, in UTC. */
   readonly created_at: string;
   readonly updated_at: string;
   readonly indexed_at: string;
@@ -39,8 +39,8 @@ export interface Searcher {
 
 /** A catalogue of random vaults, rights and objects. */
 export interface RandomCatalogue {
-  readonly world: World;
-  /** In the order of a search: vaults, then objects, oldest first. */
+  readonly world: CatalogWorld;
+  /** The documents in the order of a search: vaults, then objects, oldest first. */
   readonly documents: readonly ModelDocument[];
   readonly searchers: readonly Searcher[];
   close(): Promise<void>;
@@ -55,30 +55,32 @@ export const tags = ['cancer', 'Cancer', 'breast cancer', 'rare "one"', 'a', 'B'
 export const descriptions = [
   null, null, 'Variants of the cohort', 'the COHORT, again: cohort', 'nul\u0000 behind cohort', 'Ünïcode words', 'x', '',
 ]; // prettier-ignore
-export const times = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
+export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
 
 /** Makes one: three accounts' worth of people, and up to `objects` objects. */
 export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');
-  const world = new World(await openCatalog(file));
-  const people = [
-    await world.user('ann@acme.org', 'acme', 'primary_owner'),
-    await world.user('bob@acme.org', 'acme'),
-    await world.user('cy@acme.org', 'acme'),
-    await world.user('dee@other.org', 'other'),
+  const newWorld = new CatalogWorld(await openCatalog(file));
+  const newPeople = [
+    await newWorld.user('ann@acme.org', 'acme', 'primary_owner'),
+    await newWorld.user('bob@acme.org', 'acme'),
+    await newWorld.user('cy@acme.org', 'acme'),
+    await newWorld.user('dee@other.org', 'other'),
   ];
-  const vaults = await randomVaults(world, random, people);
+  const vaults = await randomVaults(newWorld, random, newPeople);
   const documents: Writable[] = vaults.map(({ document }) => document);
-  for (let i = 0; i < objects; i++) documents.push(await randomObject(world, random, vaults, documents, people)); // prettier-ignore
-  await randomDeletions(world, random, documents);
+  for (let i = 0; i < objects; i++) documents.push(await randomObject(newWorld, random, vaults, documents, newPeople)); // prettier-ignore
+  await randomDeletions(newWorld, random, documents);
   setTimes(file, random, documents);
-  const close = async (): Promise<void> => {
-    await world.catalog.close();
+  const closeAll = async (): Promise<void> => {
+    await newWorld.catalog.close();
     rmSync(folder, { recursive: true, force: true });
   };
-  const searchers = await Promise.all(people.map((person) => searcherOf(world, person, vaults)));
-  return { world, documents: sorted(documents), searchers, close };
+  const searchers = await Promise.all(
+    newPeople.map((person) => searcherOf(newWorld, person, vaults)),
+  );
+  return { world: newWorld, documents: sortDocuments(documents), searchers, close: closeAll };
 }
 
 type Writable = { -readonly [K in keyof ModelDocument]: ModelDocument[K] };
@@ -92,7 +94,7 @@ interface ModelVault {
 }
 
 async function randomVaults(
-  world: World,
+  world: CatalogWorld,
   random: Random,
   people: readonly CreatedUser[],
 ): Promise<readonly ModelVault[]> {
@@ -114,13 +116,13 @@ async function randomVaults(
     const description = random.pick(descriptions);
     const isPublic = random.chance(0.3);
     const storage = random.chance(0.5) ? 'Archive' : null;
-    const own = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
+    const ownTags = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
     const { id } = await vaults.create({
       accountId: owner.user.accountId,
       userId: owner.user.id,
       name,
       isPublic,
-      tags: own,
+      tags: ownTags,
       ...(description !== null && { description }),
       ...(storage !== null && { defaultStorageClass: storage }),
     });
@@ -134,7 +136,7 @@ async function randomVaults(
         random.pick(['read', 'write', 'admin'] as const),
       );
     }
-    const document = vaultDocument(id, name, owner, description, own, storage);
+    const document = vaultDocument(id, name, owner, description, ownTags, storage);
     found.push({ document, owner, isPersonal: false, isPublic, granted });
   }
   return found;
@@ -171,7 +173,7 @@ function vaultDocument(
 }
 
 async function randomObject(
-  world: World,
+  world: CatalogWorld,
   random: Random,
   vaults: readonly ModelVault[],
   documents: readonly Writable[],
@@ -185,27 +187,27 @@ async function randomObject(
   const type = random.pick(['folder', 'folder', 'file', 'dataset'] as const);
   const { user } = random.pick(people);
   const description = random.pick(descriptions);
-  const own = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
+  const ownTags = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
   const storage = type === 'dataset' ? random.pick(['Standard', 'Archive', 'Temporary']) : null;
-  const given = {
+  const givenObject = {
     vaultId: vault.id,
     parentId: parent?.id ?? null,
     filename: random.pick(names),
     userId: user.id,
-    tags: own,
+    tags: ownTags,
     ...(description !== null && { description }),
   };
   const { catalog } = world;
-  const made =
+  const createdObject =
     type === 'dataset'
-      ? (await catalog.datasets.create({ ...given, storageClass: storage! })).object
-      : await catalog.objects.create({ ...given, objectType: type });
-  const path = `${parent ? parent.full_path : `${vault.full_path}:`}/${made.filename}`;
+      ? (await catalog.datasets.create({ ...givenObject, storageClass: storage! })).object
+      : await catalog.objects.create({ ...givenObject, objectType: type });
+  const path = `${parent ? parent.full_path : `${vault.full_path}:`}/${createdObject.filename}`;
   return {
-    _id: `${type}-${made.id}`,
-    id: made.id,
+    _id: `${type}-${createdObject.id}`,
+    id: createdObject.id,
     type,
-    name: made.filename,
+    name: createdObject.filename,
     full_path: path,
     path,
     parent: parent?.name ?? null,
@@ -213,9 +215,9 @@ async function randomObject(
     vault: vault.name,
     vault_id: vault.id,
     user: user.email,
-    tags: own,
+    tags: ownTags,
     storage_class: storage,
-    description: made.description,
+    description: createdObject.description,
     created_at: '',
     updated_at: '',
     indexed_at: '',
@@ -223,7 +225,11 @@ async function randomObject(
 }
 
 /** Deletes a few objects with all below them. */
-async function randomDeletions(world: World, random: Random, documents: Writable[]): Promise<void> {
+async function randomDeletions(
+  world: CatalogWorld,
+  random: Random,
+  documents: Writable[],
+): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const objects = documents.filter(({ type }) => type !== 'vault');
     if (objects.length === 0) return;
@@ -241,7 +247,7 @@ function setTimes(file: string, random: Random, documents: readonly Writable[]):
   const [vaults, objects] = [update('vaults'), update('objects')];
   db.exec('BEGIN');
   for (const document of documents) {
-    const [created, updated] = [random.pick(times), random.pick(times)];
+    const [created, updated] = [random.pick(timeTexts), random.pick(timeTexts)];
     const millis = [created, updated].map((time) => Date.parse(`${time}Z`));
     (document.type === 'vault' ? vaults : objects).run(...millis, document.id);
     Object.assign(document, { created_at: created, updated_at: updated, indexed_at: updated });
@@ -250,14 +256,14 @@ function setTimes(file: string, random: Random, documents: readonly Writable[]):
   db.close();
 }
 
-function sorted(documents: readonly Writable[]): readonly ModelDocument[] {
+function sortDocuments(documents: readonly Writable[]): readonly ModelDocument[] {
   const place = ({ type, id }: Writable): number => (type === 'vault' ? id : id + 1e15);
   return documents.toSorted((a, b) => place(a) - place(b));
 }
 
 /** The rules of contract 5.2 and of the specification's accesses, told once more. */
 async function searcherOf(
-  world: World,
+  world: CatalogWorld,
   { user }: CreatedUser,
   vaults: readonly ModelVault[],
 ): Promise<Searcher> {

@@ -3,18 +3,18 @@ import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { parseSearch } from '../../../engine/search/request.js';
-import { search } from '../../../engine/search/search.js';
+import { searchCatalog } from '../../../engine/search/search.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { Random } from '../query/random.js';
-import { names, randomCatalogue, tags, times, type RandomCatalogue } from './catalogue.js';
+import { names, randomCatalogue, tags, timeTexts, type RandomCatalogue } from './catalogue.js';
 
 /*
  * The same request of the same documents by both evaluators of the language: a search of a catalogue, and the SQL engine over
  * a dataset of what the catalogue holds. What the naive model does not speak, wildcards and regular expressions, is here.
  */
 
-const own = process.env.STRANDLAKE_SEED;
-const seed = own === undefined ? 7 : Number(own);
+const givenSeed = process.env.STRANDLAKE_SEED;
+const seed = givenSeed === undefined ? 7 : Number(givenSeed);
 
 const texts = ['type', 'name', 'full_path', 'path', 'parent', 'vault', 'user', 'storage_class'];
 const columns = [
@@ -44,10 +44,15 @@ afterAll(async () => {
 });
 
 function wildcard(text: string): string {
-  const escaped = Array.from(text, (char) => (/[\w\u0080-\uffff]/.test(char) ? char : `\\${char}`));
-  const at = random.below(escaped.length);
-  const cut = random.chance(0.5) ? escaped.slice(0, at + 1) : escaped;
-  return cut.toSpliced(at, 1, random.pick(['*', '?', '??', '*'])).join('') + random.pick(['', '*']);
+  const escapedCharacters = Array.from(text, (char) =>
+    /[\w\u0080-\uffff]/.test(char) ? char : `\\${char}`,
+  );
+  const at = random.below(escapedCharacters.length);
+  const cutCharacters = random.chance(0.5) ? escapedCharacters.slice(0, at + 1) : escapedCharacters;
+  return (
+    cutCharacters.toSpliced(at, 1, random.pick(['*', '?', '??', '*'])).join('') +
+    random.pick(['', '*'])
+  );
 }
 
 function randomBody(): object {
@@ -65,8 +70,8 @@ function randomBody(): object {
   const kind = random.below(6);
   if (kind === 0) return { query: `${negated}${field}:${wildcard(text)}` };
   if (kind === 1) {
-    const quoted = `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
-    return { query: `(${negated}${field}:${quoted}) OR tags:${wildcard(random.pick(tags))}` };
+    const quotedText = `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+    return { query: `(${negated}${field}:${quotedText}) OR tags:${wildcard(random.pick(tags))}` };
   }
   if (kind === 2) {
     const [from, to] = [random.pick(names), random.pick(names)].map((one) => JSON.stringify(one));
@@ -89,7 +94,7 @@ function randomBody(): object {
     return { filters: [{ [negated ? 'not' : 'and']: [[`${random.pick([...texts, 'tags'])}__regexp`, random.pick(patterns)]] }] }; // prettier-ignore
   }
   if (kind === 4) {
-    const time = random.pick(times);
+    const time = random.pick(timeTexts);
     return { query: `${random.pick(['_exists_:', '_missing_:'])}${field} OR created_at:>=${time.replaceAll(':', '\\:')}` }; // prettier-ignore
   }
   return { filters: [[`${field}__contains`, text.slice(random.below(2))], { not: ['tags', random.pick(tags)] }] }; // prettier-ignore
@@ -117,8 +122,8 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
     ]);
     const body = { ...randomBody(), facets, ordering: [sort, 'id', '-type'], limit: 20, offset: random.pick([0, 3]) }; // prettier-ignore
     const { snapshot, fields } = dataset;
-    const theirs = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
-    const answer = await search(
+    const theirAnswer = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
+    const answer = await searchCatalog(
       catalogue.world.catalog.search,
       searcher!.viewer,
       parseSearch(body),
@@ -128,9 +133,9 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
     expect({ i, body, total: answer.total, ids, facets: answer.facets }).toEqual({
       i,
       body,
-      total: theirs.total,
-      ids: (parseJson(theirs.results) as { id: number }[]).map(({ id }) => id),
-      facets: withBigSum(parseJson(theirs.facets!) as Record<string, { sum?: number | null }>),
+      total: theirAnswer.total,
+      ids: (parseJson(theirAnswer.results) as { id: number }[]).map(({ id }) => id),
+      facets: withBigSum(parseJson(theirAnswer.facets!) as Record<string, { sum?: number | null }>),
     });
   }
   expect(found).toBeGreaterThan(200);

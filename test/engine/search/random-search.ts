@@ -2,7 +2,7 @@ import { column, listOf, type TestRow } from '../query/dataset.js';
 import { naiveFields, type NaiveFilter } from '../query/naive.js';
 import { wordsOf } from '../query/naive-values.js';
 import type { Random } from '../query/random.js';
-import { names, tags, times, type ModelDocument } from './catalogue.js';
+import { names, tags, timeTexts, type ModelDocument } from './catalogue.js';
 
 /** The fields of documents, for the naive evaluator of queries. */
 export const fields = naiveFields([
@@ -17,7 +17,7 @@ export const fields = naiveFields([
 
 const byName = new Map(fields.map((field) => [field.name, field]));
 
-/** Random filters over what the documents hold; they match some of them. */
+/** Random filters over the values of the documents, so that they match some of them. */
 export function randomFilters(
   random: Random,
   documents: readonly ModelDocument[],
@@ -46,7 +46,7 @@ function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveF
   const value = (): unknown => {
     const row = random.pick(documents) as unknown as Record<string, unknown>;
     const found = [row[name]].flat()[0];
-    return found ?? (own.type === 'long' ? 1 : own.type === 'date' ? times[0] : 'x');
+    return found ?? (own.type === 'long' ? 1 : own.type === 'date' ? timeTexts[0] : 'x');
   };
   if (own.type === 'date') {
     const [a, b] = [value(), value()].toSorted() as [string, string];
@@ -72,17 +72,17 @@ function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveF
   if (own.type === 'text') return [`${name}__contains`, random.pick([text, 'cohort', 'the x'])];
   const [from, length] = [random.below(text.length), 1 + random.below(6)];
   // Ids of documents compare exactly.
-  const changed = name !== '_id' && random.chance(0.5) ? text.toUpperCase() : text;
+  const changedText = name !== '_id' && random.chance(0.5) ? text.toUpperCase() : text;
   return random.pick<NaiveFilter>([
-    [`${name}__iexact`, changed],
-    [`${name}__exact`, changed],
-    [`${name}__in`, [changed, random.pick(names)]],
+    [`${name}__iexact`, changedText],
+    [`${name}__exact`, changedText],
+    [`${name}__in`, [changedText, random.pick(names)]],
     [`${name}__contains`, text.slice(from, from + length)],
     [`${name}__prefix`, text.slice(0, length + from)],
   ]);
 }
 
-/** Up to three keys. */
+/** An ordering of up to three keys. */
 export function randomOrdering(random: Random): readonly string[] {
   const sortable = fields.filter(({ column: { type } }) => type !== 'text');
   return random.list(random.below(4), () => {
@@ -97,7 +97,7 @@ export interface RandomQuery {
   readonly has: (row: TestRow) => boolean;
 }
 
-const asked = [...names, ...tags, 'cohort', 'variants', 'acme', 'vcf', 'gz', 'unknown'];
+const askedWords = [...names, ...tags, 'cohort', 'variants', 'acme', 'vcf', 'gz', 'unknown'];
 
 /** A random query string of words and phrases with and without fields, joined by operators. */
 export function randomQuery(random: Random, depth = 0): RandomQuery {
@@ -108,22 +108,22 @@ export function randomQuery(random: Random, depth = 0): RandomQuery {
     if (kind === 1) return { text: `(${a.text}) OR (${b.text})`, has: (row) => a.has(row) || b.has(row) }; // prettier-ignore
     return { text: `(${a.text}) AND NOT (${b.text})`, has: (row) => a.has(row) && !b.has(row) };
   }
-  const words = wordsOf(random.pick(asked));
-  const own = words.length === 0 ? ['cancer'] : words;
-  const phrase = `"${own.join(' ')}"`;
+  const words = wordsOf(random.pick(askedWords));
+  const ownWords = words.length === 0 ? ['cancer'] : words;
+  const phrase = `"${ownWords.join(' ')}"`;
   const field = random.pick([null, null, 'name', 'tags', 'full_path', 'description', 'parent', 'vault', 'user', 'type', 'bogus']); // prettier-ignore
-  // Without a field: names, paths, descriptions and tags.
-  const within = field === null ? ['name', 'full_path', 'description', 'tags'] : [field];
+  // Without a field, a text is searched in names, paths, descriptions and tags.
+  const searchedFields = field === null ? ['name', 'full_path', 'description', 'tags'] : [field];
   return {
     text: field === null ? phrase : `${field}:${phrase}`,
     has: (row) =>
-      within
+      searchedFields
         .filter((name) => byName.has(name))
-        .some((name) => [row[name]].flat().some((value) => typeof value === 'string' && follows(value, own))), // prettier-ignore
+        .some((name) => [row[name]].flat().some((value) => typeof value === 'string' && hasPhrase(value, ownWords))), // prettier-ignore
   };
 }
 
-function follows(text: string, wanted: readonly string[]): boolean {
-  const present = wordsOf(text);
-  return present.some((_, i) => wanted.every((word, j) => present[i + j] === word));
+function hasPhrase(text: string, wanted: readonly string[]): boolean {
+  const wordsPresent = wordsOf(text);
+  return wordsPresent.some((_, i) => wanted.every((word, j) => wordsPresent[i + j] === word));
 }

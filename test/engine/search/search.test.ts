@@ -2,9 +2,9 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { SearchTable } from '../../../engine/search/table.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseSearch } from '../../../engine/search/request.js';
-import { search, type SearchAnswer } from '../../../engine/search/search.js';
+import { searchCatalog, type SearchAnswer } from '../../../engine/search/search.js';
 import type { TestRow } from '../query/dataset.js';
-import { hostile } from '../query/hostile.js';
+import { hostileTexts } from '../query/hostile.js';
 import { naiveQuery, naiveTerms } from '../query/naive.js';
 import { Random } from '../query/random.js';
 import { randomCatalogue, type ModelDocument, type RandomCatalogue, type Searcher } from './catalogue.js'; // prettier-ignore
@@ -12,8 +12,8 @@ import { bodiesWithText } from './places.js';
 import { fields, randomFilters, randomOrdering, randomQuery } from './random-search.js';
 import { freshSeed } from '../../seed.js';
 
-const own = process.env.STRANDLAKE_SEED;
-const seeds = own === undefined ? [1, 2, 3, freshSeed] : [Number(own)];
+const givenSeed = process.env.STRANDLAKE_SEED;
+const seeds = givenSeed === undefined ? [1, 2, 3, freshSeed] : [Number(givenSeed)];
 
 let catalogue: RandomCatalogue | undefined;
 afterEach(async () => {
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 async function ask(searcher: Searcher, body: object): Promise<SearchAnswer> {
-  return search(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
+  return searchCatalog(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
 }
 
 function idsOf({ documents }: SearchAnswer): readonly string[] {
@@ -31,7 +31,7 @@ function idsOf({ documents }: SearchAnswer): readonly string[] {
   );
 }
 
-/** What this user may find, told by the model alone. */
+/** The documents that this user may find, according to the model alone. */
 function readable(searcher: Searcher, scope: string): readonly ModelDocument[] {
   const rights = scope === 'access' ? ['own'] : ['own', 'public'];
   return catalogue!.documents.filter((one) =>
@@ -54,7 +54,7 @@ test.each(seeds)(
       const query = random.chance(0.3) ? randomQuery(random) : null;
       const limit = random.pick([0, 1, 3, 10, 100]);
       const offset = random.pick([0, 0, 1, 5, 1000]);
-      // Without an ordering, what asks for words would sort by relevance.
+      // Without an ordering, a search for words would sort by relevance.
       const isRanked = query !== null || JSON.stringify(filters).includes('"description__');
       const sorted = isRanked && ordering.length === 0 ? ['id', '_id'] : ordering;
       const facet = random.pick(fields.filter(({ column }) => column.type === 'string' && column.name !== '_id')); // prettier-ignore
@@ -109,15 +109,15 @@ test.each(seeds)(
 test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
   catalogue = await randomCatalogue(new Random(1), 20);
   const [searcher] = catalogue.searchers;
-  const everything = idsOf(await ask(searcher!, {}));
+  const allIds = idsOf(await ask(searcher!, {}));
   for (const place of bodiesWithText) {
-    for (const text of hostile) {
+    for (const text of hostileTexts) {
       const failure = await ask(searcher!, place(text)).catch((error: unknown) => error);
       const code = failure instanceof AppError ? failure.code : failure instanceof Error ? failure : 'answered'; // prettier-ignore
       expect([text.slice(0, 40), ['answered', 'invalid', 'budget'].includes(String(code))]).toEqual([text.slice(0, 40), true]); // prettier-ignore
     }
   }
-  expect(idsOf(await ask(searcher!, {}))).toEqual(everything);
+  expect(idsOf(await ask(searcher!, {}))).toEqual(allIds);
 });
 
 test('a search ends when its client leaves, and when its time is up (Q9, W6)', async () => {
@@ -125,8 +125,10 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   const [searcher] = catalogue.searchers;
   const request = parseSearch({});
   const { search: table } = catalogue.world.catalog;
-  const left = search(table, searcher!.viewer, request, { signal: AbortSignal.abort() });
-  await expect(left).rejects.toMatchObject({ code: 'canceled' });
+  const abortedSearch = searchCatalog(table, searcher!.viewer, request, {
+    signal: AbortSignal.abort(),
+  });
+  await expect(abortedSearch).rejects.toMatchObject({ code: 'canceled' });
   // A table that never comes to an end.
   let slices = 0;
   const endless: SearchTable<unknown> = {
@@ -138,16 +140,16 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
     },
   };
   const leaving = new AbortController();
-  const two = [
-    search(endless, searcher!.viewer, request, { timeoutMs: 50 }),
-    search(endless, searcher!.viewer, request, { signal: leaving.signal }),
+  const twoSearches = [
+    searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 50 }),
+    searchCatalog(endless, searcher!.viewer, request, { signal: leaving.signal }),
   ];
   // The third waits for a place: two at once are enough for one thread.
-  const waiting = search(endless, searcher!.viewer, request, { timeoutMs: 20 });
-  await expect(waiting).rejects.toMatchObject({ code: 'budget', message: expect.stringMatching(/^The search took longer than 0.02 s, .*: narrow it/) }); // prettier-ignore
-  await expect(two[0]).rejects.toMatchObject({ code: 'budget' });
+  const waitingSearch = searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 20 });
+  await expect(waitingSearch).rejects.toMatchObject({ code: 'budget', message: expect.stringMatching(/^The search took longer than 0.02 s, .*: narrow it/) }); // prettier-ignore
+  await expect(twoSearches[0]).rejects.toMatchObject({ code: 'budget' });
   leaving.abort();
-  await expect(two[1]).rejects.toMatchObject({ code: 'canceled' });
+  await expect(twoSearches[1]).rejects.toMatchObject({ code: 'canceled' });
   const done = slices;
   await new Promise((resolve) => setImmediate(resolve));
   expect(slices).toBe(done);
@@ -157,19 +159,19 @@ test('what is deleted while a search goes on is left out of its page, and change
   catalogue = await randomCatalogue(new Random(3), 20);
   const [searcher] = catalogue.searchers;
   const { catalog } = catalogue.world;
-  const gone = catalogue.documents.find(
+  const goneFile = catalogue.documents.find(
     (one) => one.type === 'file' && searcher!.readable.has(one.vault_id),
   )!;
   const table: SearchTable<unknown> = {
     ...catalog.search,
     byIds: async (ids) => {
-      await catalog.objects.delete(gone.id);
+      await catalog.objects.delete(goneFile.id);
       return catalog.search.byIds(ids);
     },
   };
   const all = idsOf(await ask(searcher!, {}));
-  const answer = await search(table, searcher!.viewer, parseSearch({}));
-  expect(idsOf(answer)).toEqual(all.filter((id) => id !== gone['_id']));
+  const answer = await searchCatalog(table, searcher!.viewer, parseSearch({}));
+  expect(idsOf(answer)).toEqual(all.filter((id) => id !== goneFile['_id']));
 });
 
 test('facets of every kind, nested too, are what a count by hand says', async () => {
@@ -199,7 +201,7 @@ test('facets of every kind, nested too, are what a count by hand says', async ()
   const sum = vaultIds.reduce((a, b) => a + b, 0);
   const vaults = naiveTerms(rows as never, { name: 'vault', path: ['vault'], column: { name: 'vault', physical: 'vault', type: 'string', isList: false } }); // prettier-ignore
   const ids = rows.map((row) => row.id).toSorted((a, b) => a - b);
-  const middle = (ids.length - 1) / 2;
+  const middleIndex = (ids.length - 1) / 2;
   expect(answer.facets).toEqual({
     created_at: days,
     updated_at: months,
@@ -211,14 +213,14 @@ test('facets of every kind, nested too, are what a count by hand says', async ()
       sum: BigInt(sum),
     },
     vault: vaults.map(([name, total]) => {
-      const inside = rows.filter((row) => row.vault === name).map((row) => row.type);
-      const types = count(inside).toSorted((a, b) => b[1] - a[1] || byKey(a, b));
+      const typesInside = rows.filter((row) => row.vault === name).map((row) => row.type);
+      const types = count(typesInside).toSorted((a, b) => b[1] - a[1] || byKey(a, b));
       return [name, total, { type: types }];
     }),
     type: new Set(rows.map((row) => row.type)).size,
     id: {
       '0.0': ids[0],
-      '50.0': (ids[Math.floor(middle)]! + ids[Math.ceil(middle)]!) / 2,
+      '50.0': (ids[Math.floor(middleIndex)]! + ids[Math.ceil(middleIndex)]!) / 2,
       '100.0': ids.at(-1),
     },
   });

@@ -46,7 +46,7 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   for (const path of before.files) expect((await stat(path)).isFile()).toBe(true);
   expect(await store.version(id)).toBe(-1);
   await store.restore(id, unpacked);
-  // What was retired later is gone: so the time of the first one has come, too.
+  // The folder that was retired later is gone, so the time of the first has come as well.
   await store.retire(other);
   await until(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual(paths.toSorted()); // prettier-ignore
@@ -74,7 +74,7 @@ test('a dataset that was deleted is not restored, and loses its archive', async 
 });
 
 /** An archive with one file and a manifest that fits it. */
-async function forged(path: string, bytes: Buffer, manifest: object = {}): Promise<string> {
+async function forgeArchive(path: string, bytes: Buffer, manifest: object = {}): Promise<string> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const files = [{ path, bytes: bytes.length, sha256 }];
   const text = Buffer.from(JSON.stringify({ format: 1, dataset_id: 7, version: -1, files, ...manifest })); // prettier-ignore
@@ -97,17 +97,17 @@ const schema = `_schema/${'0'.repeat(32)}.parquet`;
 test.each(['../out.parquet', '/tmp/out.parquet', '_delta_log/../../x.json', 'a.parquet', '_schema/x'])(
   'an archive that holds %s writes nothing',
   async (path) => {
-    const file = await forged(path, Buffer.from('out'));
-    const into = await folder('3-1');
-    await expect(unpackArchive(file, 7, into)).rejects.toThrow('no file of a dataset');
-    const entries = await readdir(into, { recursive: true, withFileTypes: true });
+    const file = await forgeArchive(path, Buffer.from('out'));
+    const targetFolder = await folder('3-1');
+    await expect(unpackArchive(file, 7, targetFolder)).rejects.toThrow('no file of a dataset');
+    const entries = await readdir(targetFolder, { recursive: true, withFileTypes: true });
     expect(entries.filter((entry) => entry.isFile())).toEqual([]);
   },
 ); // prettier-ignore
 
 test('an archive of another dataset, of a newer format, or with another manifest is refused', async () => {
   const bytes = Buffer.from('schema');
-  await expect(checkArchive(await forged(schema, bytes), 7)).resolves.toMatchObject({
+  await expect(checkArchive(await forgeArchive(schema, bytes), 7)).resolves.toMatchObject({
     version: -1,
   });
   for (const [manifest, message] of [
@@ -116,13 +116,15 @@ test('an archive of another dataset, of a newer format, or with another manifest
     [{ files: [] }, 'has other files than its manifest.json'],
     [{ files: [{ path: schema, bytes: 6, sha256: 'x' }] }, 'does not match its checksum'],
   ] as const) {
-    await expect(checkArchive(await forged(schema, bytes, manifest), 7)).rejects.toThrow(message);
+    await expect(checkArchive(await forgeArchive(schema, bytes, manifest), 7)).rejects.toThrow(
+      message,
+    );
   }
-  const plain = await forged(schema, bytes);
-  const all = await readFile(plain);
+  const plainArchive = await forgeArchive(schema, bytes);
+  const all = await readFile(plainArchive);
   for (const length of [0, 5, all.length - 5]) {
-    await writeFile(plain, all.subarray(0, length));
-    await expect(checkArchive(plain, 7)).rejects.toThrow(/is damaged|ends early/);
+    await writeFile(plainArchive, all.subarray(0, length));
+    await expect(checkArchive(plainArchive, 7)).rejects.toThrow(/is damaged|ends early/);
   }
 });
 
@@ -131,6 +133,6 @@ test('an archive whose log names a file that it does not have is refused', async
   const path = lake.data.dataset(id);
   const [entry] = await readdir(join(path, '_delta_log'));
   const bytes = await readFile(join(path, '_delta_log', entry!));
-  const file = await forged(`_delta_log/${entry}`, bytes, { dataset_id: id, version: 0 });
+  const file = await forgeArchive(`_delta_log/${entry}`, bytes, { dataset_id: id, version: 0 });
   await expect(unpackArchive(file, id, await folder('4-1'))).rejects.toThrow('as its log says');
 });

@@ -6,9 +6,9 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { readCheckpoint, stateChecksum } from '../../../engine/store/checkpoint.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
-import { nothing, type LogState } from '../../../engine/store/log-state.js';
+import { emptyState, type LogState } from '../../../engine/store/log-state.js';
 import { openStore } from '../../../engine/store/open.js';
-import { replay } from '../../../engine/store/snapshot.js';
+import { replayLog } from '../../../engine/store/snapshot.js';
 import type { Store } from '../../../engine/store/store.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(root, { recursive: true });
 });
 
-const open = (): Store =>
+const newStore = (): Store =>
   openStore(folder, { checkEveryMs: 0, keepVersionsMs: 0, pinMs: 0, now: () => clock });
 
 async function writeFor(store: Store, id: number, version: number): Promise<void> {
@@ -43,8 +43,8 @@ async function writeFor(store: Store, id: number, version: number): Promise<void
   await removeFile(file);
 }
 
-/** All of a state, with the order of its segments. */
-function shown(state: LogState): unknown {
+/** A whole log state, including the order of its segments. */
+function shownState(state: LogState): unknown {
   return { ...state, live: [...state.live], removed: [...state.removed] };
 }
 
@@ -52,7 +52,7 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
   for (let round = 0; round < rounds; round++) {
     const next = random(seed + round);
     const id = 1_000 + round;
-    const store = open();
+    const store = newStore();
     const numbers = new Numbers(folder, store, id, next);
     for (let step = 0; step < 40; step++) {
       clock += 10;
@@ -63,21 +63,21 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
           for (const { path } of plan.files) await removeFile(folder.datasetFile(id, path));
           await store.endVacuum(id);
         }
-        numbers.noteSame(await open().snapshot(id));
+        numbers.noteSame(await newStore().snapshot(id));
       }
       if (next() < 0.2) {
-        const { version } = await open().snapshot(id);
+        const { version } = await newStore().snapshot(id);
         await writeFor(store, id, version);
-        const whole = await replay(folder, id, Infinity, nothing);
+        const wholeState = await replayLog(folder, id, Infinity, emptyState);
         const read = await readCheckpoint(folder, id, version);
-        expect([round, step, shown(read)]).toEqual([round, step, shown(whole)]);
-        expect(stateChecksum(id, read)).toBe(stateChecksum(id, whole));
+        expect([round, step, shownState(read)]).toEqual([round, step, shownState(wholeState)]);
+        expect(stateChecksum(id, read)).toBe(stateChecksum(id, wholeState));
       }
     }
     const last = numbers.versions.length - 1;
     for (let version = 0; version <= last; version++) {
-      const [short, whole] = [await replay(folder, id, version), await replay(folder, id, version, nothing)]; // prettier-ignore
-      expect([round, version, shown(short)]).toEqual([round, version, shown(whole)]);
+      const [short, whole] = [await replayLog(folder, id, version), await replayLog(folder, id, version, emptyState)]; // prettier-ignore
+      expect([round, version, shownState(short)]).toEqual([round, version, shownState(whole)]);
     }
     expect(await store.verify(id)).toEqual([]);
     const names = await readdir(folder.log(id));
@@ -87,28 +87,28 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
 });
 
 test(`a damaged checkpoint is ignored with a warning, and verification names it (STRANDLAKE_SEED=${seed})`, async () => {
-  const [id, next, store] = [2_000, random(seed), open()];
+  const [id, next, store] = [2_000, random(seed), newStore()];
   const numbers = new Numbers(folder, store, id, random(5));
   while (numbers.versions.length < 12) await numbers.change();
   await writeFor(store, id, 4);
   await writeFor(store, id, 9);
-  const whole = shown(await replay(folder, id, Infinity, nothing));
+  const wholeState = shownState(await replayLog(folder, id, Infinity, emptyState));
   const path = folder.checkpoint(id, 9);
   const bytes = await readFile(path);
   let noticed = 0;
   for (let i = 0; i < 150; i++) {
-    const bad = Buffer.from(bytes);
-    const at = Math.floor(next() * bad.length);
-    bad[at] = bad[at]! ^ (1 << Math.floor(next() * 8));
-    await writeFile(path, next() < 0.1 ? bad.subarray(0, at) : bad);
-    expect([i, at, shown(await replay(folder, id))]).toEqual([i, at, whole]);
+    const badBytes = Buffer.from(bytes);
+    const at = Math.floor(next() * badBytes.length);
+    badBytes[at] = badBytes[at]! ^ (1 << Math.floor(next() * 8));
+    await writeFile(path, next() < 0.1 ? badBytes.subarray(0, at) : badBytes);
+    expect([i, at, shownState(await replayLog(folder, id))]).toEqual([i, at, wholeState]);
     if ((await store.verify(id)).length > 0) noticed++;
   }
   // Statistics and indexes, which nothing reads, make up about half of the file; the limit is seven standard deviations below that.
   expect(noticed).toBeGreaterThan(40);
-  // That of another version, and of another dataset.
+  // A checkpoint of another version, and one of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
-  expect(shown(await replay(folder, id))).toEqual(whole);
+  expect(shownState(await replayLog(folder, id))).toEqual(wholeState);
   const name = basename(path);
   expect(await store.verify(id)).toEqual([{ path: `_delta_log/${name}`, problem: expect.stringMatching(/^cannot be read: does not match its checksum$/) }]); // prettier-ignore
   expect(warnings[0]).toMatch(/^dataset 2000: the checkpoint of version 9 is not used \(/);
@@ -116,15 +116,15 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
 });
 
 test('a checkpoint is due after a hundred entries, and names the newest one for other readers', async () => {
-  const [id, store] = [3_000, open()];
+  const [id, store] = [3_000, newStore()];
   const numbers = new Numbers(folder, store, id, random(1));
   while (numbers.versions.length < 100) {
     expect(await store.isCheckpointDue(id)).toBe(false);
     await numbers.change();
   }
-  for (const due of [store, open()]) expect(await due.isCheckpointDue(id)).toBe(true);
+  for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(true);
   await writeFor(store, id, 99);
-  for (const due of [store, open()]) expect(await due.isCheckpointDue(id)).toBe(false);
+  for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(false);
   const last: unknown = JSON.parse(await readFile(folder.lastCheckpoint(id), 'utf8'));
   const { segments } = await store.snapshot(id);
   expect(last).toMatchObject({ version: 99, numOfAddFiles: segments.length, size: expect.any(Number) }); // prettier-ignore

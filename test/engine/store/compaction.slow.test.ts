@@ -17,54 +17,73 @@ const segment = (rows: number, bytes = rows * 10): Segment => ({
   stats: {},
 });
 
-/** Commits of these sizes, with whatever is due merged after each; what is left, and how often records were rewritten. */
-function committed(
+/** Commits of these sizes, each followed by the merges that are due; returns the remaining segments, and how often records were rewritten. */
+function commitSizes(
   sizes: readonly number[],
   isQuiet = false,
 ): { left: Segment[]; rewritten: number; most: number } {
-  let left: Segment[] = [];
-  let rewritten = 0;
-  let most = 0;
+  let segmentsLeft: Segment[] = [];
+  let rewrittenRows = 0;
+  let mostSegments = 0;
   for (const rows of sizes) {
-    left.push(segment(rows));
-    for (let due = planMerge(left, isQuiet); due !== undefined; due = planMerge(left, isQuiet)) {
-      const at = left.indexOf(due[0]!);
-      // Neighbours, in order.
-      expect(left.slice(at, at + due.length)).toEqual(due);
+    segmentsLeft.push(segment(rows));
+    for (
+      let due = planMerge(segmentsLeft, isQuiet);
+      due !== undefined;
+      due = planMerge(segmentsLeft, isQuiet)
+    ) {
+      const at = segmentsLeft.indexOf(due[0]!);
+      // The merged segments are neighbours, in order.
+      expect(segmentsLeft.slice(at, at + due.length)).toEqual(due);
       expect(due.length).toBeGreaterThan(1);
       const total = due.reduce((sum, one) => sum + one.rows, 0);
       expect(total).toBeLessThanOrEqual(122_880);
-      rewritten += total;
-      left = [...left.slice(0, at), segment(total), ...left.slice(at + due.length)];
+      rewrittenRows += total;
+      segmentsLeft = [
+        ...segmentsLeft.slice(0, at),
+        segment(total),
+        ...segmentsLeft.slice(at + due.length),
+      ];
     }
-    most = Math.max(most, left.length);
+    mostSegments = Math.max(mostSegments, segmentsLeft.length);
   }
-  return { left, rewritten, most };
+  return { left: segmentsLeft, rewritten: rewrittenRows, most: mostSegments };
 }
 
 describe('the choice of segments to merge', () => {
   test('falls on segments of an earlier format, one by one, when nothing else is due and the dataset is quiet', () => {
-    const old = { ...segment(122_880), format: 2 };
-    const small = [segment(1), segment(1), segment(1), segment(1)];
-    const all = [segment(122_880), old, segment(100_000), { ...old, path: 'b' }, ...small];
+    const oldSegment = { ...segment(122_880), format: 2 };
+    const smallSegments = [segment(1), segment(1), segment(1), segment(1)];
+    const all = [
+      segment(122_880),
+      oldSegment,
+      segment(100_000),
+      { ...oldSegment, path: 'b' },
+      ...smallSegments,
+    ];
     expect(planMerge(all)).toBeUndefined();
-    expect(planMerge(all, true)).toEqual(small);
-    expect(planMerge(all.slice(0, 4), true)).toEqual([old]);
+    expect(planMerge(all, true)).toEqual(smallSegments);
+    expect(planMerge(all.slice(0, 4), true)).toEqual([oldSegment]);
     expect(planMerge([segment(122_880)], true)).toBeUndefined();
   });
 
   test('falls on segments of format 3 only if they have texts in lists, which get an index', () => {
-    const third = { ...segment(122_880), format: 3 };
+    const olderSegment = { ...segment(122_880), format: 3 };
     const text = { name: 't', physical: 't', type: 'text', isList: false } as const;
-    const listed = { ...text, isList: true };
-    const of = (...children: Columns): Columns => [{ ...text, type: 'object', children }];
-    const inLists = [[listed], of(listed), [{ ...of(text)[0]!, isList: true }], of(...of(listed))];
-    for (const columns of [[], [text], of(text)])
-      expect(planMerge([{ ...third, columns }], true)).toBeUndefined();
+    const listColumn = { ...text, isList: true };
+    const objectWith = (...children: Columns): Columns => [{ ...text, type: 'object', children }];
+    const inLists = [
+      [listColumn],
+      objectWith(listColumn),
+      [{ ...objectWith(text)[0]!, isList: true }],
+      objectWith(...objectWith(listColumn)),
+    ];
+    for (const columns of [[], [text], objectWith(text)])
+      expect(planMerge([{ ...olderSegment, columns }], true)).toBeUndefined();
     for (const columns of inLists) {
-      const old = { ...third, columns };
-      expect(planMerge([old], true)).toEqual([old]);
-      expect(planMerge([{ ...old, format: segmentFormat }], true)).toBeUndefined();
+      const oldSegment = { ...olderSegment, columns };
+      expect(planMerge([oldSegment], true)).toEqual([oldSegment]);
+      expect(planMerge([{ ...oldSegment, format: segmentFormat }], true)).toBeUndefined();
     }
   });
 
@@ -82,8 +101,8 @@ describe('the choice of segments to merge', () => {
     expect(planMerge(tiny)).toEqual(tiny.slice(0, 256));
     const medium = Array.from({ length: 100 }, () => segment(10_000));
     expect(planMerge(medium)).toEqual(medium.slice(0, 12));
-    const behind = [segment(100_000), ...tiny, segment(100_000)];
-    expect(planMerge(behind)).toEqual(tiny.slice(0, 256));
+    const segmentsBehind = [segment(100_000), ...tiny, segment(100_000)];
+    expect(planMerge(segmentsBehind)).toEqual(tiny.slice(0, 256));
   });
 
   test.each([
@@ -96,16 +115,16 @@ describe('the choice of segments to merge', () => {
     const next = random(seed);
     const sizes = Array.from({ length: count }, (_one, i) => size(next, i));
     const rows = sizes.reduce((sum, one) => sum + one, 0);
-    const { left, rewritten, most } = committed(sizes);
+    const { left, rewritten, most } = commitSizes(sizes);
     expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(rows);
-    const large = left.filter((one) => one.rows >= 61_440).length;
-    expect(most).toBeLessThan(64 * (large + 1));
-    expect(left.length - large).toBeLessThan(40 * (large + 1));
+    const largeCount = left.filter((one) => one.rows >= 61_440).length;
+    expect(most).toBeLessThan(64 * (largeCount + 1));
+    expect(left.length - largeCount).toBeLessThan(40 * (largeCount + 1));
     expect(rewritten / rows).toBeLessThan(10);
   });
 
   test('merges a few segments only in quiet times, even after each commit', () => {
-    const { left, rewritten, most } = committed(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
+    const { left, rewritten, most } = commitSizes(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
     expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(20_000);
     expect(most).toBeLessThan(20);
     expect(left.length).toBeLessThan(20);

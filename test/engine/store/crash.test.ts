@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openDataFolder, sweep } from '../../../engine/core/files.js';
+import { openDataFolder, sweepFolder } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
 import { readWithDuckdb } from './duckdb.js';
 import { byTier } from '../../tier.js';
 
-const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
+const childScript = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 const id = 7;
-/** What the catalogue knows: nothing beyond the log. */
-const committed = async (): Promise<number> => -1;
+/** The version in the catalogue: unknown, so that the log alone counts. */
+const committedVersion = async (): Promise<number> => -1;
 let root: string;
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-crash-')));
@@ -26,33 +26,34 @@ async function commits(
   killAfterMs?: number,
 ): Promise<{ acknowledged: number; signal: string | null }> {
   const env = { ...process.env, STRANDLAKE_CRASH_POINT: crashpoint };
-  const running = spawn(process.execPath, [child, root, String(id), String(count)], {
+  const runningChild = spawn(process.execPath, [childScript, root, String(id), String(count)], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let acknowledged = -1;
   let timer: NodeJS.Timeout | undefined;
-  running.stdout.setEncoding('utf8').on('data', (lines: string) => {
+  runningChild.stdout.setEncoding('utf8').on('data', (lines: string) => {
     acknowledged = Number(lines.trim().split('\n').at(-1));
-    if (killAfterMs !== undefined) timer ??= setTimeout(() => running.kill('SIGKILL'), killAfterMs);
+    if (killAfterMs !== undefined)
+      timer ??= setTimeout(() => runningChild.kill('SIGKILL'), killAfterMs);
   });
   const signal = await new Promise<string | null>((resolve) => {
-    running.on('close', (_code, name) => resolve(name));
+    runningChild.on('close', (_code, name) => resolve(name));
   });
   clearTimeout(timer);
   return { acknowledged, signal };
 }
 
 /** Opens what the crash left: it must be one of the versions, whole, and nothing else may stay. Returns the version. */
-async function recovered(acknowledged: number): Promise<number> {
+async function recoverVersion(acknowledged: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);
-  await store.sweep(committed);
-  await sweep(folder.scratch);
+  await store.sweep(committedVersion);
+  await sweepFolder(folder.scratch);
   const { version, files, segments } = await store.snapshot(id);
   const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];
   expect(found).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));
-  // What was acknowledged is there; at most the commit in flight came besides.
+  // All acknowledged commits are there, and at most the one in progress besides.
   expect([acknowledged, acknowledged + 1]).toContain(version);
   expect(await store.verify(id)).toEqual([]);
   expect(await readdir(folder.scratch)).toEqual([]);
@@ -78,26 +79,29 @@ describe('a kill -9', () => {
     ['log.linked', 0],
     ['log.linked:2', 1],
   ] as const;
-  const tested = byTier<readonly (typeof points)[number][]>(
+  const testedPoints = byTier<readonly (typeof points)[number][]>(
     points.filter(([point]) => ['segment.flushed', 'log.linked:2'].includes(point)),
     points,
   );
-  test.each(tested)('at %s leaves the version before or after it (C1)', async (point, after) => {
-    const { acknowledged, signal } = await commits(5, point);
-    expect(signal).toBe('SIGKILL');
-    const version = await recovered(acknowledged);
-    if (point !== 'segment.partial:3') expect(version).toBe(after);
-    // And life goes on from there.
-    expect((await commits(2)).acknowledged).toBe(version + 2);
-    await recovered(version + 2);
-  });
+  test.each(testedPoints)(
+    'at %s leaves the version before or after it (C1)',
+    async (point, after) => {
+      const { acknowledged, signal } = await commits(5, point);
+      expect(signal).toBe('SIGKILL');
+      const version = await recoverVersion(acknowledged);
+      if (point !== 'segment.partial:3') expect(version).toBe(after);
+      // The dataset takes further commits.
+      expect((await commits(2)).acknowledged).toBe(version + 2);
+      await recoverVersion(version + 2);
+    },
+  );
 
   test('at random moments leaves a version, again and again', async () => {
     let before = -1;
     for (let round = 0; round < byTier(2, 12); round++) {
       const { acknowledged } = await commits(1_000, undefined, Math.random() * 60);
       expect(acknowledged).toBeGreaterThan(before);
-      before = await recovered(acknowledged);
+      before = await recoverVersion(acknowledged);
     }
   });
 });

@@ -34,10 +34,10 @@ describe('a deletion vector', () => {
 
   test('holds a Roaring bitmap in the portable format, in Z85', () => {
     const { encoded, bytes, rows } = deletionVector(Int32Array.of(3, 4, 7, 11, 18, 29));
-    const decoded = z85(encoded).subarray(0, bytes);
+    const decodedBytes = z85(encoded).subarray(0, bytes);
     // The magic number, one bitmap, its key.
-    expect(decoded.subarray(0, 16).toString('hex')).toBe('d1d33964010000000000000000000000');
-    expect(decoded.subarray(16).toString('hex')).toBe(example);
+    expect(decodedBytes.subarray(0, 16).toString('hex')).toBe('d1d33964010000000000000000000000');
+    expect(decodedBytes.subarray(16).toString('hex')).toBe(example);
     expect(rows).toBe(6);
     // The test vector of ZeroMQ RFC 32.
     expect(z85('HelloWorld').toString('hex')).toBe('864fd26fb559f75b');
@@ -50,15 +50,17 @@ describe('a deletion vector', () => {
       const { encoded, bytes, rows: count } = deletionVector(rows);
       // A copy, so that the rows are read from the text.
       expect(deletedRows({ encoded, bytes, rows: count })).toEqual(rows);
-      const gone = new Set(rows);
-      const live = Array.from({ length: 262_144 }, (_, row) => row).filter((row) => !gone.has(row));
-      const from = Math.floor(next() * live.length);
-      const some = rowsOfRecords(
+      const goneRows = new Set(rows);
+      const liveRowList = Array.from({ length: 262_144 }, (_, row) => row).filter(
+        (row) => !goneRows.has(row),
+      );
+      const from = Math.floor(next() * liveRowList.length);
+      const someRows = rowsOfRecords(
         { encoded, bytes, rows: count },
         from,
-        Math.min(live.length, from + 50),
+        Math.min(liveRowList.length, from + 50),
       );
-      expect([...some]).toEqual(live.slice(from, from + 50));
+      expect([...someRows]).toEqual(liveRowList.slice(from, from + 50));
     }
   });
 

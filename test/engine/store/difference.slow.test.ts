@@ -29,10 +29,13 @@ describe('the difference of two versions', () => {
       const next = random(seed + round);
       const numbers = new Numbers(folder, store, id, next);
       for (let step = 0; step < 25; step++) await numbers.change();
-      const live = [[], ...numbers.versions.map((version) => version.live)];
+      const liveByVersion = [[], ...numbers.versions.map((version) => version.live)];
       for (let pair = 0; pair < 120; pair++) {
-        const [i, k] = [Math.floor(next() * live.length), Math.floor(next() * live.length)];
-        const [before, after] = [live[i]!, live[k]!];
+        const [i, k] = [
+          Math.floor(next() * liveByVersion.length),
+          Math.floor(next() * liveByVersion.length),
+        ];
+        const [before, after] = [liveByVersion[i]!, liveByVersion[k]!];
         const { added, removed } = await store.difference(id, i - 1, k - 1);
         const [old, young] = [new Set(before), new Set(after)];
         expect([round, i, k, numbers.numbersIn(k - 1, added)]).toEqual([round, i, k, after.filter((n) => !old.has(n))]); // prettier-ignore

@@ -9,7 +9,7 @@ import type { Value } from '../../../engine/core/types.js';
 
 const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
 
-/** All records of these Parquet files as a second engine reads them, column by column. */
+/** All records of these Parquet files, column by column, as a second engine reads them. */
 export async function readWithDuckdb(
   files: readonly string[],
   select = '*',
@@ -23,17 +23,17 @@ export async function readWithDuckdb(
     const list = files.map((file) => `'${file.replaceAll("'", "''")}'`).join(',');
     const sql = `select ${select} from read_parquet([${list}], union_by_name = true)`;
     const result = await connection.runAndReadAll(sql);
-    const columns = result.getColumns().map((column) => column.map(plain));
+    const columns = result.getColumns().map((column) => column.map(plainValue));
     return { names: result.columnNames(), types: result.columnTypes().map(String), columns };
   } finally {
     connection.closeSync();
   }
 }
 
-function plain(value: DuckDBValue): Value {
-  if (value instanceof DuckDBListValue) return value.items.map(plain);
+function plainValue(value: DuckDBValue): Value {
+  if (value instanceof DuckDBListValue) return value.items.map(plainValue);
   if (value instanceof DuckDBStructValue) {
-    return Object.fromEntries(Object.entries(value.entries).map(([k, v]) => [k, plain(v)]));
+    return Object.fromEntries(Object.entries(value.entries).map(([k, v]) => [k, plainValue(v)]));
   }
   if (value instanceof DuckDBTimestampTZValue) return value.micros;
   return value as Value;

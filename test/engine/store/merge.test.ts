@@ -23,7 +23,11 @@ afterAll(() => rm(folder, { recursive: true }));
 
 let files = 0;
 /** A segment of these values, column by column. */
-async function written(columns: Columns, values: readonly (readonly Value[])[], commit: number) {
+async function writeRecords(
+  columns: Columns,
+  values: readonly (readonly Value[])[],
+  commit: number,
+) {
   const file = join(folder, `${files++}.parquet`);
   const rows = values[0]!.length;
   const data = batchOf(columns, values, rows, BigInt(commit));
@@ -38,29 +42,32 @@ const column = (name: string, more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-/** Some of the columns, and of their members; at least one. */
-function some(next: () => number, columns: Columns): Columns {
-  const kept = columns.filter(() => next() < 0.7);
-  return (kept.length === 0 ? columns.slice(0, 1) : kept).map((one) =>
-    one.children === undefined ? one : { ...one, children: some(next, one.children) },
+/** A random part of the columns and of their members; at least one. */
+function someColumns(next: () => number, columns: Columns): Columns {
+  const keptColumns = columns.filter(() => next() < 0.7);
+  return (keptColumns.length === 0 ? columns.slice(0, 1) : keptColumns).map((one) =>
+    one.children === undefined ? one : { ...one, children: someColumns(next, one.children) },
   );
 }
 
 /** The value of a narrower column as one of the wide column: members that it lacks are null. */
-function widened(wide: Column, value: Value): Value {
+function widenValue(wide: Column, value: Value): Value {
   if (value === null) return null;
   if (wide.isList) {
     const item = { ...wide, isList: false };
-    return (value as readonly Value[]).map((element) => widened(item, element));
+    return (value as readonly Value[]).map((element) => widenValue(item, element));
   }
   if (wide.children === undefined) return value;
   const object = value as Readonly<Record<string, Value>>;
   return Object.fromEntries(
-    wide.children.map((child) => [child.physical, widened(child, object[child.physical] ?? null)]),
+    wide.children.map((child) => [
+      child.physical,
+      widenValue(child, object[child.physical] ?? null),
+    ]),
   );
 }
 
-/** What lies between the page index and the footer. */
+/** The bytes between the page index and the footer. */
 async function indexOf(file: string): Promise<Uint8Array> {
   const { row_groups: groups, dataBytes } = await readFooter(file);
   const chunks = groups.flatMap((group) => group.columns);
@@ -76,75 +83,80 @@ describe('merging', () => {
   test(`keeps every value of random segments, as another reader reads them (seed ${seed})`, async () => {
     for (let round = 0; round < 40; round++) {
       const next = random(seed + round);
-      const wide = randomColumns(next, 6, 3);
+      const wideColumns = randomColumns(next, 6, 3);
       const count = 2 + Math.floor(next() * 4);
       const dropsDeleted = next() < 0.7;
       const share = next() < 0.5 ? 0 : next();
       /** The rows of the merged segment that are deleted. */
-      const kept: number[] = [];
+      const deletedMergedRows: number[] = [];
       const sources: { file: string; segment: Segment }[] = [];
-      const expected: Value[][] = wide.map(() => []);
+      const expected: Value[][] = wideColumns.map(() => []);
       const ids: Value[] = [];
       const rowIds: number[] = [];
       let baseRowId = 0;
       for (let i = 0; i < count; i++) {
-        const own = some(next, wide);
+        const ownColumns = someColumns(next, wideColumns);
         const rows = 1 + Math.floor(next() * (next() < 0.1 ? 3_000 : 40));
-        const values = own.map((one) => {
+        const values = ownColumns.map((one) => {
           const style = randomStyle(next);
           return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
         });
-        const { file, segment } = await written(own, values, i + 1);
+        const { file, segment } = await writeRecords(ownColumns, values, i + 1);
         // The first row of the first segment stays, since a merged segment has rows.
-        const gone = [...Array(rows).keys()].filter((row) => next() < share && i + row > 0);
-        const deletion = gone.length > 0 ? deletionVector(Int32Array.from(gone)) : undefined;
+        const goneRows = [...Array(rows).keys()].filter((row) => next() < share && i + row > 0);
+        const deletion =
+          goneRows.length > 0 ? deletionVector(Int32Array.from(goneRows)) : undefined;
         if (next() < 0.2) baseRowId += Math.floor(next() * 2 ** 40);
         sources.push({ file, segment: { ...segment, baseRowId, ...(deletion && { deletion }) } });
         const first = baseRowId;
         baseRowId += rows;
-        const left = new Set(gone);
-        const isLeft = (row: number): boolean => !dropsDeleted || !left.has(row);
-        if (!dropsDeleted) kept.push(...gone.map((row) => ids.length + row));
+        const goneRowSet = new Set(goneRows);
+        const isLeft = (row: number): boolean => !dropsDeleted || !goneRowSet.has(row);
+        if (!dropsDeleted) deletedMergedRows.push(...goneRows.map((row) => ids.length + row));
         const stored = (await readWithDuckdb([file], '_id')).columns[0] ?? [];
         ids.push(...stored.filter((_, row) => isLeft(row)));
         for (let row = 0; row < rows; row++) if (isLeft(row)) rowIds.push(first + row);
-        for (const [at, one] of wide.entries()) {
-          const found = own.findIndex(({ name }) => name === one.name);
+        for (const [at, one] of wideColumns.entries()) {
+          const found = ownColumns.findIndex(({ name }) => name === one.name);
           for (let row = 0; row < rows; row++) {
             if (!isLeft(row)) continue;
-            expected[at]!.push(found < 0 ? null : widened(one, values[found]![row]!));
+            expected[at]!.push(found < 0 ? null : widenValue(one, values[found]![row]!));
           }
         }
       }
       const file = join(folder, `${files++}.parquet`);
-      const merged = await mergeSegments(sources, wide, file, dropsDeleted);
-      expect(merged.deletion ? [...deletedRows(merged.deletion)] : []).toEqual(kept);
-      const present = presentColumns(
-        wide,
+      const mergedSegment = await mergeSegments(sources, wideColumns, file, dropsDeleted);
+      expect(mergedSegment.deletion ? [...deletedRows(mergedSegment.deletion)] : []).toEqual(
+        deletedMergedRows,
+      );
+      const columnsPresent = presentColumns(
+        wideColumns,
         sources.map(({ segment }) => segment.columns),
       );
-      const isStored = storesRowIds(merged);
-      expect(merged.columns).toEqual(isStored ? [rowIdColumn, ...present] : present);
-      const placed = isStored
+      const isStored = storesRowIds(mergedSegment);
+      expect(mergedSegment.columns).toEqual(
+        isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent,
+      );
+      const placedRowIds = isStored
         ? (await readWithDuckdb([file], rowIdColumn.name)).columns[0]!.map(Number)
-        : rowIds.map((_, row) => merged.baseRowId! + row);
-      expect(placed).toEqual(rowIds);
-      expect(isStored && merged.isAscending !== true).toBe(false);
-      expect(merged.rows).toBe(ids.length);
+        : rowIds.map((_, row) => mergedSegment.baseRowId! + row);
+      expect(placedRowIds).toEqual(rowIds);
+      expect(isStored && mergedSegment.isAscending !== true).toBe(false);
+      expect(mergedSegment.rows).toBe(ids.length);
       const read = await readByHyparquet(await readFile(file), [
         ...reservedColumns,
-        ...merged.columns,
+        ...mergedSegment.columns,
       ]);
       expect(read[0]).toEqual(ids);
-      for (const [at, one] of present.entries()) {
-        const all = expected[wide.findIndex(({ name }) => name === one.name)]!;
-        const narrowed = all.map((value) => widened(one, value));
-        const where = difference(narrowed, read[at + 2 + (isStored ? 1 : 0)]);
-        if (where !== undefined)
-          throw new Error(`seed ${seed + round}, ${one.name}: ${String(where)}`);
+      for (const [at, one] of columnsPresent.entries()) {
+        const all = expected[wideColumns.findIndex(({ name }) => name === one.name)]!;
+        const expectedValues = all.map((value) => widenValue(one, value));
+        const differenceAt = difference(expectedValues, read[at + 2 + (isStored ? 1 : 0)]);
+        if (differenceAt !== undefined)
+          throw new Error(`seed ${seed + round}, ${one.name}: ${String(differenceAt)}`);
       }
-      const again = await readWithDuckdb([file], '"_id"');
-      expect(again.columns[0]).toEqual(ids);
+      const rereadIds = await readWithDuckdb([file], '"_id"');
+      expect(rereadIds.columns[0]).toEqual(ids);
     }
   });
 
@@ -160,10 +172,10 @@ describe('merging', () => {
       values.map((x) => ({ x })),
     ];
     const sources = [
-      await written(columns('long'), rows([5n, null, -(2n ** 53n), 2n ** 40n]), 1),
-      await written(columns('integer'), rows([7, -8, null]), 2),
-      await written(columns('float'), rows([0.5, null]), 3),
-      await written(columns('double'), rows([0.1, 1e300]), 4),
+      await writeRecords(columns('long'), rows([5n, null, -(2n ** 53n), 2n ** 40n]), 1),
+      await writeRecords(columns('integer'), rows([7, -8, null]), 2),
+      await writeRecords(columns('float'), rows([0.5, null]), 3),
+      await writeRecords(columns('double'), rows([0.1, 1e300]), 4),
     ];
     const file = join(folder, `${files++}.parquet`);
     await mergeSegments(sources, columns('double'), file);
@@ -182,16 +194,16 @@ describe('merging', () => {
     const values = columns.map((one, i) =>
       Array.from({ length: 900 }, (_, row) => randomValue(next, one, styles[i]!, row)),
     );
-    const cut = [0, 1, 17, 400, 900];
+    const cutPoints = [0, 1, 17, 400, 900];
     const sources = [];
-    for (let i = 0; i + 1 < cut.length; i++) {
-      const piece = values.map((all) => all.slice(cut[i], cut[i + 1]));
-      sources.push(await written(columns, piece, 1));
+    for (let i = 0; i + 1 < cutPoints.length; i++) {
+      const piece = values.map((all) => all.slice(cutPoints[i], cutPoints[i + 1]));
+      sources.push(await writeRecords(columns, piece, 1));
     }
-    const whole = await written(columns, values, 1);
-    const merged = await mergeSegments(sources, columns, join(folder, `${files++}.parquet`));
-    const { _id, ...stats } = merged.stats;
-    const { _id: __, ...others } = whole.segment.stats;
+    const wholeSegment = await writeRecords(columns, values, 1);
+    const mergedSegment = await mergeSegments(sources, columns, join(folder, `${files++}.parquet`));
+    const { _id, ...stats } = mergedSegment.stats;
+    const { _id: __, ...others } = wholeSegment.segment.stats;
     expect(stats).toEqual(others);
     expect(_id).toBeDefined();
   });
@@ -202,18 +214,21 @@ describe('merging', () => {
       i % 7 === 0 ? null : `variant ${i % 11} of gene G${i % 5}, ${'benign '.repeat(i % 3)}`,
     );
     const numbers = texts.map((_, i) => BigInt(i));
-    const cut = [0, 40, 41, 300];
+    const cutPoints = [0, 40, 41, 300];
     const sources = [];
-    for (let i = 0; i + 1 < cut.length; i++) {
-      const piece = [texts.slice(cut[i], cut[i + 1]), numbers.slice(cut[i], cut[i + 1])];
-      sources.push(await written(columns, piece, 1));
+    for (let i = 0; i + 1 < cutPoints.length; i++) {
+      const piece = [
+        texts.slice(cutPoints[i], cutPoints[i + 1]),
+        numbers.slice(cutPoints[i], cutPoints[i + 1]),
+      ];
+      sources.push(await writeRecords(columns, piece, 1));
     }
-    const whole = await written(columns, [texts, numbers], 1);
+    const wholeSegment = await writeRecords(columns, [texts, numbers], 1);
     const file = join(folder, `${files++}.parquet`);
     await mergeSegments(sources, columns, file);
     const index = await indexOf(file);
     expect(index.byteLength).toBeGreaterThan(100);
-    expect(Buffer.compare(index, await indexOf(whole.file))).toBe(0);
+    expect(Buffer.compare(index, await indexOf(wholeSegment.file))).toBe(0);
   });
 
   test('keeps names with a meaning in JavaScript, and dots', async () => {
@@ -221,17 +236,17 @@ describe('merging', () => {
     const object = column('constructor', { type: 'object', children });
     const columns = [object, column('constructor.a.b', { type: 'string' })];
     const record = (n: bigint) => JSON.parse(`{"__proto__": ${n}, "a.b": "x${n}"}`) as Value;
-    const one = (n: bigint): Value => {
+    const recordValue = (n: bigint): Value => {
       const value = record(n) as Record<string, Value>;
       Object.defineProperty(value, '__proto__', { value: n, enumerable: true });
       return value;
     };
     const sources = [
-      await written(columns, [[one(1n)], ['p']], 1),
-      await written(
+      await writeRecords(columns, [[recordValue(1n)], ['p']], 1),
+      await writeRecords(
         columns,
         [
-          [one(2n), null],
+          [recordValue(2n), null],
           [null, 'q'],
         ],
         2,
@@ -255,7 +270,7 @@ describe('merging', () => {
 
   test('stops at a source that was altered', async () => {
     const n = [column('n')];
-    const sources = [await written(n, [[1n, 2n]], 1), await written(n, [[3n]], 2)];
+    const sources = [await writeRecords(n, [[1n, 2n]], 1), await writeRecords(n, [[3n]], 2)];
     const bytes = await readFile(sources[1]!.file);
     bytes[20]! ^= 1;
     await writeFile(sources[1]!.file, bytes);

@@ -45,11 +45,11 @@ export class Numbers {
   }
 
   async change(): Promise<void> {
-    const what = this.#next();
-    if (what < 0.3 || this.#segments.length === 0) await this.#append();
-    else if (what < 0.7) await this.#update();
-    else if (what < 0.78) await this.#remove();
-    else if (what < 0.9) await this.#merge();
+    const changeDraw = this.#next();
+    if (changeDraw < 0.3 || this.#segments.length === 0) await this.#append();
+    else if (changeDraw < 0.7) await this.#update();
+    else if (changeDraw < 0.78) await this.#remove();
+    else if (changeDraw < 0.9) await this.#merge();
     else await this.#sort();
   }
 
@@ -82,15 +82,15 @@ export class Numbers {
     const first = this.#below(this.#segments.length);
     const replace = this.#segments.slice(first, first + 1 + this.#below(3));
     const all = replace.flatMap(({ path }) => this.#files.get(path)!);
-    const gone = new Set(replace.flatMap((segment) => this.#deleted(segment)));
+    const goneNumbers = new Set(replace.flatMap((segment) => this.#deleted(segment)));
     const drops = this.#next() < 0.5;
-    const kept = drops ? all.filter((n) => !gone.has(n)) : all;
-    if (kept.length === 0) return;
-    const { add, scratch } = await this.#staged([kept]);
-    const rows = Int32Array.from(all.keys()).filter((row) => gone.has(all[row]!));
+    const keptNumbers = drops ? all.filter((n) => !goneNumbers.has(n)) : all;
+    if (keptNumbers.length === 0) return;
+    const { add, scratch } = await this.#staged([keptNumbers]);
+    const rows = Int32Array.from(all.keys()).filter((row) => goneNumbers.has(all[row]!));
     const deletion = rows.length > 0 && !drops ? deletionVector(rows) : undefined;
-    const merged = { replace, add: [{ ...add[0]!, deletion }], info: {} };
-    this.#note(await this.#store.rewrite(this.#id, merged, scratch), [kept]);
+    const mergeChange = { replace, add: [{ ...add[0]!, deletion }], info: {} };
+    this.#note(await this.#store.rewrite(this.#id, mergeChange, scratch), [keptNumbers]);
   }
 
   /** Distributes the records of segments over others, in any order, and their deleted rows over one more. */
@@ -100,20 +100,20 @@ export class Numbers {
       .slice(first, first + 1 + this.#below(4))
       .filter((one) => liveRows(one) > 0 || this.#next() < 0.5);
     const rows = replace.flatMap((segment, source) => {
-      const gone = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+      const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
       const numbers = this.#files.get(segment.path)!;
       return numbers.map((n, row) => ({
         n,
         source,
         row,
-        isGone: gone.has(row),
+        isGone: goneRows.has(row),
         key: this.#next(),
       }));
     });
     rows.sort((a, b) => a.key - b.key);
     const [live, dead] = [rows.filter((one) => !one.isGone), rows.filter((one) => one.isGone)];
-    const each = 1 + this.#below(5);
-    const parts = Array.from({ length: Math.ceil(live.length / each) }, (_, i) => live.slice(each * i, each * (i + 1))); // prettier-ignore
+    const rowsPerPart = 1 + this.#below(5);
+    const parts = Array.from({ length: Math.ceil(live.length / rowsPerPart) }, (_, i) => live.slice(rowsPerPart * i, rowsPerPart * (i + 1))); // prettier-ignore
     if (dead.length > 0 && this.#next() < 0.7) parts.push(dead);
     if (parts.length === 0) return;
     const files = parts.map((part) => part.map(({ n }) => n));
@@ -154,8 +154,8 @@ export class Numbers {
     files: readonly (readonly number[])[] = [],
   ): Promise<void> {
     const base = this.versions.length - 1;
-    const whole = { columns, add: [], remove: [], info: {}, base, ...change };
-    this.#note(await this.#store.commit(this.#id, whole, scratch), files);
+    const wholeChange = { columns, add: [], remove: [], info: {}, base, ...change };
+    this.#note(await this.#store.commit(this.#id, wholeChange, scratch), files);
   }
 
   /** Notes the versions that other operations have made, which have the records of the last one. */
@@ -164,13 +164,13 @@ export class Numbers {
   }
 
   #note(snapshot: Snapshot, files: readonly (readonly number[])[]): void {
-    const fresh = snapshot.segments.filter(({ path }) => !this.#files.has(path));
-    for (const [i, { path }] of fresh.entries()) this.#files.set(path, files[i]!);
-    const live = snapshot.segments.flatMap((segment) => {
-      const gone = new Set(this.#deleted(segment));
-      return this.#files.get(segment.path)!.filter((n) => !gone.has(n));
+    const freshSegments = snapshot.segments.filter(({ path }) => !this.#files.has(path));
+    for (const [i, { path }] of freshSegments.entries()) this.#files.set(path, files[i]!);
+    const liveNumbers = snapshot.segments.flatMap((segment) => {
+      const goneRows = new Set(this.#deleted(segment));
+      return this.#files.get(segment.path)!.filter((n) => !goneRows.has(n));
     });
-    this.versions.push({ snapshot, live });
+    this.versions.push({ snapshot, live: liveNumbers });
   }
 
   /** The numbers in rows of a version, in insertion order. */
@@ -179,10 +179,10 @@ export class Numbers {
     const paths = segments.map(({ path }) => path);
     expect([...rows.keys()].filter((path) => !paths.includes(path))).toEqual([]);
     return paths.flatMap((path) => {
-      const own = rows.get(path);
+      const ownRows = rows.get(path);
       const numbers = this.#files.get(path)!;
-      if (own === undefined) return [];
-      return own === 'all' ? numbers : Array.from(own, (row) => numbers[row]!);
+      if (ownRows === undefined) return [];
+      return ownRows === 'all' ? numbers : Array.from(ownRows, (row) => numbers[row]!);
     });
   }
 }

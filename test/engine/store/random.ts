@@ -29,8 +29,8 @@ export function random(seed: number): () => number {
 }
 
 type Random = () => number;
-const below = (next: Random, n: number) => Math.floor(next() * n);
-const pick = <T>(next: Random, from: readonly T[]): T => from[below(next, from.length)]!;
+const randomBelow = (next: Random, n: number) => Math.floor(next() * n);
+const pick = <T>(next: Random, from: readonly T[]): T => from[randomBelow(next, from.length)]!;
 
 const scalarTypes: readonly Exclude<StoredType, 'object'>[] = [
   'boolean', 'date', 'double', 'float', 'integer', 'long', 'string', 'text', 'blob', 'json',
@@ -49,10 +49,10 @@ const names = [
   'element',
 ];
 
-/** Up to `most` columns of every kind, nested to the given depth. */
+/** Up to `most` columns of all kinds, nested to the given depth. */
 export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   const columns: Column[] = [];
-  const count = 1 + below(next, most);
+  const count = 1 + randomBelow(next, most);
   for (let i = 0; i < count; i++) {
     const name = `${pick(next, names)}${i}`;
     const isObject = depth > 0 && next() < 0.3;
@@ -66,7 +66,7 @@ export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   return columns;
 }
 
-const words = [
+const sampleWords = [
   '',
   'PASS',
   'é',
@@ -80,12 +80,12 @@ const words = [
 const longs = [0n, 1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 1n << 32n, -(1n << 32n)];
 const doubles = [0, 1.5, -1e308, 5e-324, Infinity, -Infinity, 0.1, 1e22, NaN];
 
-/** How the values of one column are drawn: constant, few, rising or wild, so that every encoding is met. */
-export interface Style {
+/** How the values of a column are drawn: constant, few, rising or wild, so that every encoding occurs. */
+export interface ValueStyle {
   readonly nulls: number;
   readonly kind: 'constant' | 'few' | 'rising' | 'wild';
 }
-export function randomStyle(next: Random): Style {
+export function randomStyle(next: Random): ValueStyle {
   return {
     nulls: pick(next, [0, 0, 0.1, 0.9, 1]),
     kind: pick(next, ['constant', 'few', 'rising', 'wild']),
@@ -93,11 +93,11 @@ export function randomStyle(next: Random): Style {
 }
 
 /** A value for the column; dates are microseconds as bigints. */
-export function randomValue(next: Random, column: Column, style: Style, row: number): Value {
+export function randomValue(next: Random, column: Column, style: ValueStyle, row: number): Value {
   if (next() < style.nulls) return null;
   if (column.isList) {
     const item = { ...column, isList: false };
-    const length = next() < 0.2 ? 0 : below(next, 4);
+    const length = next() < 0.2 ? 0 : randomBelow(next, 4);
     const items = { ...style, nulls: style.nulls > 0 ? 0.2 : 0 };
     return Array.from({ length }, () => randomValue(next, item, items, row));
   }
@@ -107,7 +107,9 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
     );
     return Object.fromEntries(entries);
   }
-  const n = { constant: 7, few: below(next, 5), rising: row, wild: below(next, 1e9) }[style.kind];
+  const n = { constant: 7, few: randomBelow(next, 5), rising: row, wild: randomBelow(next, 1e9) }[
+    style.kind
+  ];
   switch (column.type) {
     case 'boolean':
       return n % 2 === 1;
@@ -124,7 +126,8 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
     case 'double':
       return style.kind === 'wild' && next() < 0.3 ? pick(next, doubles) : n / 7;
     default: {
-      const text = style.kind === 'wild' && next() < 0.5 ? pick(next, words) : `GRCh38-1-${n}`;
+      const text =
+        style.kind === 'wild' && next() < 0.5 ? pick(next, sampleWords) : `GRCh38-1-${n}`;
       return column.type === 'json' ? JSON.stringify(text) : text;
     }
   }
@@ -194,7 +197,7 @@ function offsets(lengths: readonly number[]): Int32Array {
   return ends;
 }
 
-/** What a pool thread hands to `writeSegment`: records with their ids. */
+/** The input of `writeSegment`: records with their ids. */
 export function batchOf(
   columns: Columns,
   values: readonly (readonly Value[])[],

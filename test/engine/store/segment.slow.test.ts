@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const simple = (name: string, type: Column['type'], isList = false): Column => ({
+const simpleColumn = (name: string, type: Column['type'], isList = false): Column => ({
   name,
   physical: name,
   type,
@@ -39,10 +39,12 @@ function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
       return;
     }
     for (const child of column.children!) {
-      const below = cells.map((cell) => (cell as Record<string, Value> | null)?.[child.physical]);
+      const childValues = cells.map(
+        (cell) => (cell as Record<string, Value> | null)?.[child.physical],
+      );
       walk(
         child,
-        below.map((cell) => cell ?? null),
+        childValues.map((cell) => cell ?? null),
         names,
       );
     }
@@ -64,9 +66,12 @@ describe('a segment', () => {
       const style = randomStyle(next);
       return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
     });
-    const whole = batchOf(columns, values, rows, 123456789012345n);
-    const cut = Math.floor(next() * rows);
-    const data = rows > 1 && next() < 0.5 ? [whole.slice(0, cut), whole.slice(cut, rows)] : whole;
+    const wholeBatch = batchOf(columns, values, rows, 123456789012345n);
+    const cutAt = Math.floor(next() * rows);
+    const data =
+      rows > 1 && next() < 0.5
+        ? [wholeBatch.slice(0, cutAt), wholeBatch.slice(cutAt, rows)]
+        : wholeBatch;
     const path = join(folder, `${seed}.parquet`);
     const segment = await writeSegment({ columns, data, rows }, path);
 
@@ -93,16 +98,16 @@ describe('a segment', () => {
 
   test('has the smallest and largest values in the form of Delta', async () => {
     const columns = [
-      simple('n', 'long'),
-      simple('t', 'string'),
-      simple('d', 'date'),
-      simple('x', 'double'),
-      simple('f', 'double'),
+      simpleColumn('n', 'long'),
+      simpleColumn('t', 'string'),
+      simpleColumn('d', 'date'),
+      simpleColumn('x', 'double'),
+      simpleColumn('f', 'double'),
     ];
-    const long = 'x'.repeat(32);
+    const longText = 'x'.repeat(32);
     const values: Value[][] = [
       [-(2n ** 63n), null, 5n],
-      ['b', `${long}yz`, 'a'],
+      ['b', `${longText}yz`, 'a'],
       [-1n, 1_500_001n, null],
       [1, NaN, 2],
       [-0, 0.5, null],
@@ -113,7 +118,7 @@ describe('a segment', () => {
     expect(stats).toMatchObject({
       _id: { nulls: 0, min: '0000000010000000000', max: '0000000010000000002' },
       n: { nulls: 1, min: '-9223372036854775808', max: 5 },
-      t: { nulls: 0, min: 'a', max: `${long}\u{10FFFF}` },
+      t: { nulls: 0, min: 'a', max: `${longText}\u{10FFFF}` },
       d: { nulls: 1, min: '1969-12-31T23:59:59.999Z', max: '1970-01-01T00:00:01.501Z' },
       x: { nulls: 0 },
       f: { nulls: 1, min: 0, max: 0.5 },
@@ -122,7 +127,7 @@ describe('a segment', () => {
   });
 
   test('is refused when its footer disagrees with the batch (R2d)', async () => {
-    const columns = [simple('n', 'long'), simple('t', 'string', true)];
+    const columns = [simpleColumn('n', 'long'), simpleColumn('t', 'string', true)];
     const write = async (name: string, values: Value[][]) => {
       const data = batchOf(columns, values, values[0]!.length, 1n);
       const path = join(folder, name);
@@ -134,7 +139,7 @@ describe('a segment', () => {
       [['a'], [], null],
     ]);
     const texts = [['a'], [], null];
-    const others: [string, Value[][]][] = [
+    const otherCases: [string, Value[][]][] = [
       ['rows', [[1n, 2n], texts.slice(0, 2)]],
       ['nulls', [[1n, 2n, 2n], texts]],
       ['extreme', [[1n, 3n, null], texts]],
@@ -143,36 +148,40 @@ describe('a segment', () => {
       ['leave out', [[1n, 2n, null], [['b'], [], null]]],
       ['bytes of text', [[1n, 2n, null], [['ab'], [], null]]],
     ]; // prettier-ignore
-    for (const [message, values] of others) {
-      const other = batchOf(columns, values, values[0]!.length, 1n);
+    for (const [message, values] of otherCases) {
+      const otherBatch = batchOf(columns, values, values[0]!.length, 1n);
       const encoder = new ParquetEncoder(parquetColumns(columns), 'test');
-      Array.from(encoder.pieces([other]));
-      const check = checkFooter(path, other.numRows, encoder.leaves);
+      Array.from(encoder.pieces([otherBatch]));
+      const check = checkFooter(path, otherBatch.numRows, encoder.leaves);
       await expect(check).rejects.toMatchObject({ code: 'damaged' });
       await expect(check).rejects.toThrow(message);
     }
-    const whole = await readFile(path);
+    const wholeFile = await readFile(path);
     for (const at of [4, 40]) {
-      const shifted = Buffer.concat([whole.subarray(0, at), Buffer.alloc(1), whole.subarray(at)]);
-      await writeFile(join(folder, 'shifted.parquet'), shifted);
+      const shiftedFile = Buffer.concat([
+        wholeFile.subarray(0, at),
+        Buffer.alloc(1),
+        wholeFile.subarray(at),
+      ]);
+      await writeFile(join(folder, 'shifted.parquet'), shiftedFile);
       const encoder = new ParquetEncoder(parquetColumns(columns), 'test');
       await expect(checkFooter(join(folder, 'shifted.parquet'), 3, encoder.leaves)).rejects.toThrow(
         'has its footer at byte',
       );
     }
-    const torn = whole.subarray(0, -20);
+    const torn = wholeFile.subarray(0, -20);
     await writeFile(join(folder, 'torn.parquet'), torn);
     await expect(checkFooter(join(folder, 'torn.parquet'), 3, [])).rejects.toThrow('torn.parquet');
   });
 
   test('is not written, and leaves no file, when batch and columns differ', async () => {
-    const data = batchOf([simple('n', 'long')], [[1n]], 1, 1n);
+    const data = batchOf([simpleColumn('n', 'long')], [[1n]], 1, 1n);
     const path = join(folder, 'wrong', 'x.parquet');
-    const columns = [simple('n', 'double')];
+    const columns = [simpleColumn('n', 'double')];
     await expect(writeSegment({ columns, data, rows: 1 }, path)).rejects.toThrow(
       'column 2 of a batch should be n: Float64, and is n: Int64',
     );
-    const counts = writeSegment({ columns: [simple('n', 'long')], data, rows: 2 }, path);
+    const counts = writeSegment({ columns: [simpleColumn('n', 'long')], data, rows: 2 }, path);
     await expect(counts).rejects.toThrow('says 2 rows and holds 1');
     expect(await readdir(folder)).not.toContain('wrong');
   });
@@ -180,8 +189,8 @@ describe('a segment', () => {
   test('without records has its columns, as a schema file does', async () => {
     const columns = randomColumns(random(3));
     const path = join(folder, 'empty.parquet');
-    const none = columns.map(() => []);
-    await writeSegment({ columns, data: batchOf(columns, none, 0, 1n), rows: 0 }, path);
+    const noValues = columns.map(() => []);
+    await writeSegment({ columns, data: batchOf(columns, noValues, 0, 1n), rows: 0 }, path);
     await writeFile(join(folder, 'schema.parquet'), schemaFile(columns));
     const segment = await readWithDuckdb([path]);
     const schema = await readWithDuckdb([join(folder, 'schema.parquet')]);
@@ -191,11 +200,11 @@ describe('a segment', () => {
   });
 
   test('can have very many columns (R2c)', async () => {
-    const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => simple(name, 'integer'));
+    const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => simpleColumn(name, 'integer'));
     const samples = Array.from({ length: 1_200 }, (_, i): Column => {
-      return { ...simple(`sample ${i}`, 'object'), children: kinds };
+      return { ...simpleColumn(`sample ${i}`, 'object'), children: kinds };
     });
-    const columns: Columns = [{ ...simple('samples', 'object'), children: samples }];
+    const columns: Columns = [{ ...simpleColumn('samples', 'object'), children: samples }];
     const call = Object.fromEntries(kinds.map(({ name }, i) => [name, i]));
     const record = Object.fromEntries(samples.map(({ name }) => [name, call]));
     const data = batchOf(columns, [[record, null]], 2, 1n);

@@ -7,7 +7,7 @@ import { makeFolder, moveFile, openDataFolder, removeFile } from '../../../engin
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { openStore } from '../../../engine/store/open.js';
 import { SettledLogs } from '../../../engine/store/settled-logs.js';
-import { replay } from '../../../engine/store/snapshot.js';
+import { replayLog } from '../../../engine/store/snapshot.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder.root, { recursive: true }));
 
 /** The newest version, by a store that remembers nothing. */
-const fresh = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
+const freshSnapshot = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
 
 test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async () => {
   const next = random(seed);
@@ -35,20 +35,20 @@ test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async (
   for (let step = 0; step < 60; step++) {
     await numbers.change();
     if (next() < 0.1) {
-      const { version } = await fresh(id);
+      const { version } = await freshSnapshot(id);
       await makeFolder(folder.taskScratch(id, 999));
       const file = join(folder.taskScratch(id, 999), 'checkpoint.parquet');
       await store.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
       await removeFile(file);
     }
-    if (next() < 0.6) expect([step, await read()]).toEqual([step, await fresh(id)]);
+    if (next() < 0.6) expect([step, await read()]).toEqual([step, await freshSnapshot(id)]);
   }
-  expect(await logs.replay(id)).toEqual(await replay(folder, id));
+  expect(await logs.replay(id)).toEqual(await replayLog(folder, id));
   // A dataset without its folder, as while it is archived, and with it again.
   await moveFile(folder.dataset(id), join(folder.scratch, 'aside'));
   expect((await read()).version).toBe(-1);
   await moveFile(join(folder.scratch, 'aside'), folder.dataset(id));
-  expect(await read()).toEqual(await fresh(id));
+  expect(await read()).toEqual(await freshSnapshot(id));
 });
 
 test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, async () => {

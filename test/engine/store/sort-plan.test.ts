@@ -36,38 +36,47 @@ const planned = (segments: readonly Segment[], isQuiet: boolean): number[] | und
 describe('the choice of segments to sort', () => {
   test('waits until a share of the rows is deleted or out of order', () => {
     const base = span(0, 50_000);
-    const changed = (count: number): Segment[] => [
+    const changedSegments = (count: number): Segment[] => [
       segment(base, count),
       segment(span(0, 2 * count, 2)),
     ];
     expect(planned([segment(base), segment(span(50_000, 60_000))], true)).toBeUndefined();
-    expect(planned(changed(4_999), true)).toBeUndefined();
-    expect(planned(changed(5_000), true)).toEqual([0, 1]);
-    expect(planned(changed(12_499), false)).toBeUndefined();
-    expect(planned(changed(12_500), false)).toEqual([0, 1]);
-    // Of records that were deleted and not replaced, none is out of order.
+    expect(planned(changedSegments(4_999), true)).toBeUndefined();
+    expect(planned(changedSegments(5_000), true)).toEqual([0, 1]);
+    expect(planned(changedSegments(12_499), false)).toBeUndefined();
+    expect(planned(changedSegments(12_500), false)).toEqual([0, 1]);
+    // Records that were deleted without a replacement are not out of order.
     expect(planned([segment(base, 8_333)], true)).toBeUndefined();
     expect(planned([segment(base, 8_334)], true)).toEqual([0]);
   });
 
   test('waits in a small dataset for many segments, or for a time without commits', () => {
-    const small = [segment(span(0, 10), 5), segment([0, 2, 4, 6, 8])];
-    expect(planned(small, false)).toBeUndefined();
-    expect(planned(small, true)).toEqual([0, 1]);
-    const many = [segment(span(0, 100), 15), ...span(0, 15).map((id) => segment([id]))];
-    expect(planned(many, false)).toBeUndefined();
-    many[0] = segment(span(0, 100), 50);
-    expect(planned(many, false)).toEqual(span(0, 16));
+    const smallSegmentsList = [segment(span(0, 10), 5), segment([0, 2, 4, 6, 8])];
+    expect(planned(smallSegmentsList, false)).toBeUndefined();
+    expect(planned(smallSegmentsList, true)).toEqual([0, 1]);
+    const manySegments = [segment(span(0, 100), 15), ...span(0, 15).map((id) => segment([id]))];
+    expect(planned(manySegments, false)).toBeUndefined();
+    manySegments[0] = segment(span(0, 100), 50);
+    expect(planned(manySegments, false)).toEqual(span(0, 16));
   });
 
   test('falls on segments that overlap, on those between them, and on small ones without records', () => {
-    const alone = segment(span(0, 1_000));
+    const lonelySegment = segment(span(0, 1_000));
     const base = segment(span(1_000, 2_000), 500);
-    const between = segment(span(3_000, 4_000));
+    const segmentBetween = segment(span(3_000, 4_000));
     const [smallDead, largeDead] = [segment(span(0, 10), 10), segment(span(0, 900), 900)];
     const overlay = segment(span(1_000, 2_000, 2));
-    const all = [alone, base, largeDead, between, smallDead, overlay, smallDead, alone];
-    expect(planned([alone, base, largeDead, between, smallDead, overlay], true)).toEqual([1, 3, 4, 5]); // prettier-ignore
+    const all = [
+      lonelySegment,
+      base,
+      largeDead,
+      segmentBetween,
+      smallDead,
+      overlay,
+      smallDead,
+      lonelySegment,
+    ];
+    expect(planned([lonelySegment, base, largeDead, segmentBetween, smallDead, overlay], true)).toEqual([1, 3, 4, 5]); // prettier-ignore
     expect(planSort(all.slice(0, 7), true, isSmall)?.length).toBe(5);
   });
 
@@ -90,7 +99,7 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   const next = random(seed);
   const total = 20_000;
   let segments: Segment[] = span(0, 4).map((i) => segment(span(5_000 * i, 5_000 * (i + 1))));
-  /** By row id: the path of the segment that has its record. */
+  /** For each row id, the path of the segment that has its record. */
   const owners = new Map<number, string>();
   const rowsOf = new Map<string, readonly number[]>();
   for (const [i, one] of segments.entries()) {
@@ -113,18 +122,18 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
     ) {
       // prettier-ignore
       moved += due.reduce((sum, one) => sum + liveRows(one), 0);
-      const gone = new Set(due.map(({ path }) => path));
-      const sorted = [...owners].filter(([, path]) => gone.has(path)).map(([id]) => id);
+      const gonePaths = new Set(due.map(({ path }) => path));
+      const sorted = [...owners].filter(([, path]) => gonePaths.has(path)).map(([id]) => id);
       const dead = due.reduce((sum, one) => sum + one.rows - liveRows(one), 0);
-      segments = segments.filter(({ path }) => !gone.has(path));
+      segments = segments.filter(({ path }) => !gonePaths.has(path));
       for (const id of sorted) owners.set(id, 'gone');
       sorted.sort((a, b) => a - b);
       for (let i = 0; i < sorted.length; i += 5_000) add(sorted.slice(i, i + 5_000));
       if (dead > 0) segments.push(segment(span(0, dead), dead));
       refresh();
     }
-    const live = segments.filter((one) => liveRows(one) > 0);
-    most = Math.max(most, live.length);
+    const liveSegments = segments.filter((one) => liveRows(one) > 0);
+    most = Math.max(most, liveSegments.length);
     expect(owners.size).toBe(total);
   }
   // A fifth of the rows, deleted or out of order, makes a sort due.
@@ -133,10 +142,10 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   expect(planSort(segments, true, isSmall) === undefined || areInterleaved(segments)).toBe(true);
 
   function add(ids: readonly number[]): void {
-    const made = segment(ids);
-    rowsOf.set(made.path, ids);
-    segments.push(made);
-    for (const id of ids) owners.set(id, made.path);
+    const mergedSegment = segment(ids);
+    rowsOf.set(mergedSegment.path, ids);
+    segments.push(mergedSegment);
+    for (const id of ids) owners.set(id, mergedSegment.path);
   }
 
   /** Names the rows of which another segment has the record. */
@@ -144,10 +153,10 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
     segments = segments.map((one) => {
       const ids = rowsOf.get(one.path);
       if (ids === undefined) return one;
-      const gone = ids.flatMap((id, row) => (owners.get(id) === one.path ? [] : [row]));
+      const goneRows = ids.flatMap((id, row) => (owners.get(id) === one.path ? [] : [row]));
       const { deletion, ...rest } = one;
-      if (gone.length === (deletion?.rows ?? 0)) return one;
-      return { ...rest, deletion: deletionVector(Int32Array.from(gone)) };
+      if (goneRows.length === (deletion?.rows ?? 0)) return one;
+      return { ...rest, deletion: deletionVector(Int32Array.from(goneRows)) };
     });
   }
 });

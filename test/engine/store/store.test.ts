@@ -25,8 +25,8 @@ import { readWithDuckdb } from './duckdb.js';
 import { batchOf } from './random.js';
 
 const id = 123456789012341;
-/** What the catalogue knows: nothing beyond the log. */
-const committed = async (): Promise<number> => -1;
+/** The version in the catalogue: unknown, so that the log alone counts. */
+const committedVersion = async (): Promise<number> => -1;
 let root: string;
 let folder: DataFolder;
 let store: Store;
@@ -43,11 +43,14 @@ const column = (name: string, type: Column['type'] = 'long'): Column => ({
   type,
   isList: false,
 });
-const n: Columns = [column('n')];
+const numberColumns: Columns = [column('n')];
 
 let task = 0;
 /** Segments of the given values of one column, in a scratch folder of their own. */
-async function staged(columns: Columns, ...chunks: readonly (readonly (readonly Value[])[])[]) {
+async function stageSegments(
+  columns: Columns,
+  ...chunks: readonly (readonly (readonly Value[])[])[]
+) {
   task += 1;
   const scratch = folder.taskScratch(task, 1);
   await makeFolder(scratch);
@@ -61,7 +64,7 @@ async function staged(columns: Columns, ...chunks: readonly (readonly (readonly 
 }
 
 async function append(columns: Columns, ...chunks: readonly (readonly (readonly Value[])[])[]) {
-  const { scratch, add } = await staged(columns, ...chunks);
+  const { scratch, add } = await stageSegments(columns, ...chunks);
   return store.commit(id, { columns, add, remove: [], info: { task } }, scratch);
 }
 
@@ -81,44 +84,44 @@ describe('a dataset', () => {
   });
 
   test('has the committed records in order, also after a restart', async () => {
-    const first = await append(n, [[1n, 2n]], [[3n]]);
-    expect(first).toMatchObject({ version: 0, rows: 3, columns: n });
-    await append(n, [[4n]]);
+    const first = await append(numberColumns, [[1n, 2n]], [[3n]]);
+    expect(first).toMatchObject({ version: 0, rows: 3, columns: numberColumns });
+    await append(numberColumns, [[4n]]);
     expect(await values()).toEqual([1n, 2n, 3n, 4n]);
     expect(await readdir(folder.taskScratch(task, 1))).toEqual([]);
-    const again = openStore(folder);
-    expect(await again.snapshot(id)).toEqual(await store.snapshot(id));
-    expect(await again.snapshot(id, 0)).toEqual(first);
-    expect(await again.datasets()).toEqual([id]);
-    expect(await again.verify(id)).toEqual([]);
+    const reopenedStore = openStore(folder);
+    expect(await reopenedStore.snapshot(id)).toEqual(await store.snapshot(id));
+    expect(await reopenedStore.snapshot(id, 0)).toEqual(first);
+    expect(await reopenedStore.datasets()).toEqual([id]);
+    expect(await reopenedStore.verify(id)).toEqual([]);
   });
 
   test('has its newer columns in older segments', async () => {
-    await append(n, [[1n]]);
-    const wider = [...n, column('t', 'string')];
-    await append(wider, [[2n], ['x']]);
+    await append(numberColumns, [[1n]]);
+    const widerColumns = [...numberColumns, column('t', 'string')];
+    await append(widerColumns, [[2n], ['x']]);
     expect(await values("coalesce(t, '-') || n")).toEqual(['-1', 'x2']);
     const { segments, columns } = await openStore(folder).snapshot(id);
-    expect(columns).toEqual(wider);
-    expect(segments.map((segment) => segment.columns)).toEqual([n, wider]);
+    expect(columns).toEqual(widerColumns);
+    expect(segments.map((segment) => segment.columns)).toEqual([numberColumns, widerColumns]);
   });
 
   test('removes segments and keeps them for earlier versions', async () => {
-    const { segments } = await append(n, [[1n]], [[2n]]);
+    const { segments } = await append(numberColumns, [[1n]], [[2n]]);
     const remove = [segments[0]!.path];
-    await store.commit(id, { columns: n, add: [], remove, info: {} }, folder.scratch);
+    await store.commit(id, { columns: numberColumns, add: [], remove, info: {} }, folder.scratch);
     expect(await values()).toEqual([2n]);
     const before = await store.snapshot(id, 0);
     expect((await readWithDuckdb(before.files, 'n')).columns[0]).toEqual([1n, 2n]);
-    expect(await store.sweep(committed)).toEqual({ removed: [], quarantined: [] });
+    expect(await store.sweep(committedVersion)).toEqual({ removed: [], quarantined: [] });
     expect(await store.verify(id)).toEqual([]);
   });
 
   test('returns its history, for a catalogue that fell behind', async () => {
-    for (const value of [1n, 2n, 3n]) await append(n, [[value]]);
-    const seen = [];
-    for await (const entry of openStore(folder).history(id, 1)) seen.push(entry);
-    expect(seen).toEqual([
+    for (const value of [1n, 2n, 3n]) await append(numberColumns, [[value]]);
+    const seenEntries = [];
+    for await (const entry of openStore(folder).history(id, 1)) seenEntries.push(entry);
+    expect(seenEntries).toEqual([
       { version: 1, info: { task: task - 1 } },
       { version: 2, info: { task } },
     ]);
@@ -130,7 +133,7 @@ describe('a dataset', () => {
       { ...column('l', 'string'), isList: true },
     ];
     const record = JSON.parse('{"a.b": null, "__proto__": 0.5}') as Value;
-    const { scratch, add } = await staged(columns, [
+    const { scratch, add } = await stageSegments(columns, [
       [record, null],
       [['x'], null],
     ]);
@@ -143,19 +146,19 @@ describe('a dataset', () => {
 
   test('does not exist after it was dropped, and refuses later commits', async () => {
     const slow = openStore(folder); // keeps files for running queries
-    await append(n, [[1n]]);
+    await append(numberColumns, [[1n]]);
     const { files } = await slow.snapshot(id);
     await slow.drop(id);
     expect(await slow.snapshot(id)).toMatchObject({ version: -1 });
     expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual([1n]);
-    await expect(append(n, [[2n]])).rejects.toThrow('was deleted meanwhile');
+    await expect(append(numberColumns, [[2n]])).rejects.toThrow('was deleted meanwhile');
     await store.sweep(async () => undefined);
-    await store.sweep(committed);
+    await store.sweep(committedVersion);
     expect(await readdir(folder.dataset(id))).toContain('_dropped'); // a catalogue that has the dataset is an older one
     await store.sweep(async () => 'deleted');
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
     store = openStore(folder, { dropAfterMs: 0 });
-    await append(n, [[1n]]);
+    await append(numberColumns, [[1n]]);
     await store.drop(id);
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
     expect(await store.datasets()).toEqual([]);
@@ -164,42 +167,49 @@ describe('a dataset', () => {
 
 describe('commits', () => {
   test('that are simultaneous all become versions (C5)', async () => {
-    const other = openStore(folder); // as another process
+    const otherStore = openStore(folder); // as another process
     const work = Array.from({ length: 12 }, async (_, i) => {
-      const { scratch, add } = await staged(n, [[BigInt(i)]]);
-      const change = { columns: n, add, remove: [], info: { i } };
-      await (i % 2 === 0 ? store : other).commit(id, change, scratch);
+      const { scratch, add } = await stageSegments(numberColumns, [[BigInt(i)]]);
+      const change = { columns: numberColumns, add, remove: [], info: { i } };
+      await (i % 2 === 0 ? store : otherStore).commit(id, change, scratch);
     });
     await Promise.all(work);
     const { version, rows } = await store.snapshot(id);
     expect({ version, rows }).toEqual({ version: 11, rows: 12 });
     expect(new Set(await values()).size).toBe(12);
-    expect(await openStore(folder).snapshot(id)).toEqual(await other.snapshot(id));
+    expect(await openStore(folder).snapshot(id)).toEqual(await otherStore.snapshot(id));
     expect(await store.verify(id)).toEqual([]);
   });
 
   test('based on a version that is no longer the last are refused and keep their files', async () => {
-    const { scratch, add } = await staged(n, [[1n]]);
-    const change = { columns: n, add, remove: [], info: {}, base: -1 };
-    await append(n, [[2n]]);
-    const late = store.commit(id, change, scratch);
-    await expect(late).rejects.toMatchObject({ code: 'conflict' });
+    const { scratch, add } = await stageSegments(numberColumns, [[1n]]);
+    const change = { columns: numberColumns, add, remove: [], info: {}, base: -1 };
+    await append(numberColumns, [[2n]]);
+    const lateCommit = store.commit(id, change, scratch);
+    await expect(lateCommit).rejects.toMatchObject({ code: 'conflict' });
     expect(await readdir(scratch)).toEqual(['0.parquet']);
     await store.commit(id, { ...change, base: 0 }, scratch);
     expect(await values()).toEqual([2n, 1n]);
   });
 
   test('that would change a field of another commit are refused', async () => {
-    await append([...n, column('x')], [[1n], [1n]]);
-    const forget = await staged(n, [[2n]]);
-    const change = { columns: n, add: forget.add, remove: [], info: {} };
+    await append([...numberColumns, column('x')], [[1n], [1n]]);
+    const forget = await stageSegments(numberColumns, [[2n]]);
+    const change = { columns: numberColumns, add: forget.add, remove: [], info: {} };
     await expect(store.commit(id, change, forget.scratch)).rejects.toThrow('field x was changed');
-    const retype = [...n, column('x', 'string')];
-    const other = await staged(retype, [[2n], ['a']]);
-    const retyped = { columns: retype, add: other.add, remove: [], info: {} };
-    await expect(store.commit(id, retyped, other.scratch)).rejects.toThrow('field x was changed');
-    const gone = { columns: [...n, column('x')], add: [], remove: ['x.parquet'], info: {} };
-    await expect(store.commit(id, gone, folder.scratch)).rejects.toMatchObject({
+    const retype = [...numberColumns, column('x', 'string')];
+    const otherStage = await stageSegments(retype, [[2n], ['a']]);
+    const retyped = { columns: retype, add: otherStage.add, remove: [], info: {} };
+    await expect(store.commit(id, retyped, otherStage.scratch)).rejects.toThrow(
+      'field x was changed',
+    );
+    const staleChange = {
+      columns: [...numberColumns, column('x')],
+      add: [],
+      remove: ['x.parquet'],
+      info: {},
+    };
+    await expect(store.commit(id, staleChange, folder.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(await openStore(folder).verify(id)).toEqual([]);
@@ -207,36 +217,36 @@ describe('commits', () => {
   });
 
   test('whose segment is missing change nothing and leave the others where they were', async () => {
-    const { scratch, add } = await staged(n, [[1n]], [[2n]]);
+    const { scratch, add } = await stageSegments(numberColumns, [[1n]], [[2n]]);
     await unlink(join(scratch, '1.parquet'));
-    const commit = store.commit(id, { columns: n, add, remove: [], info: {} }, scratch);
+    const commit = store.commit(id, { columns: numberColumns, add, remove: [], info: {} }, scratch);
     await expect(commit).rejects.toThrow('1.parquet is missing');
     expect((await openStore(folder).snapshot(id)).version).toBe(-1);
     expect(await readdir(scratch)).toEqual(['0.parquet']);
-    await store.sweep(committed);
+    await store.sweep(committedVersion);
     expect((await list(folder.datasets)).filter((entry) => entry.kind === 'folder')).toEqual([]);
   });
 
   test('are refused when the last log entry has disappeared: its number is not given again', async () => {
-    await append(n, [[1n]]);
-    await append(n, [[2n]]);
+    await append(numberColumns, [[1n]]);
+    await append(numberColumns, [[2n]]);
     const entry = folder.logEntry(id, 1);
-    const whole = await readFile(entry);
+    const wholeEntry = await readFile(entry);
     await unlink(entry);
-    const { scratch, add } = await staged(n, [[3n]]);
-    const change = { columns: n, add, remove: [], info: {} };
+    const { scratch, add } = await stageSegments(numberColumns, [[3n]]);
+    const change = { columns: numberColumns, add, remove: [], info: {} };
     await expect(store.commit(id, change, scratch)).rejects.toThrow(
       `${basename(entry)} is missing`,
     );
     expect(await readdir(folder.log(id))).toHaveLength(1);
-    await writeFile(entry, whole);
+    await writeFile(entry, wholeEntry);
     await store.commit(id, change, scratch);
     expect(await values()).toEqual([1n, 2n, 3n]);
   });
 
   test('from outside the data folder are refused', async () => {
-    const { add } = await staged(n, [[1n]]);
-    const change = { columns: n, add, remove: [], info: {} };
+    const { add } = await stageSegments(numberColumns, [[1n]]);
+    const change = { columns: numberColumns, add, remove: [], info: {} };
     await expect(store.commit(id, change, tmpdir())).rejects.toThrow('not in the data folder');
     const climbing = { ...change, add: [{ ...add[0]!, path: '../../keys/signing.key' }] };
     await expect(store.commit(id, climbing, folder.scratch)).rejects.toThrow();
@@ -246,23 +256,23 @@ describe('commits', () => {
 describe('a rewrite', () => {
   /** Appends one record a commit, and returns the paths. */
   async function many(count: number): Promise<readonly string[]> {
-    for (let i = 0; i < count; i++) await append(n, [[BigInt(i)]]);
+    for (let i = 0; i < count; i++) await append(numberColumns, [[BigInt(i)]]);
     return (await store.snapshot(id)).segments.map(({ path }) => path);
   }
 
   test('replaces segments, and leaves earlier versions unchanged', async () => {
     const paths = await many(5);
-    const { scratch, add } = await staged(n, [[1n, 2n, 3n]]);
+    const { scratch, add } = await stageSegments(numberColumns, [[1n, 2n, 3n]]);
     const rewrite = { replace: asReplaced(paths.slice(1, 4)), add, info: { x: 1 } };
     const after = await store.rewrite(id, rewrite, scratch);
-    expect(after).toMatchObject({ version: 5, rows: 5, columns: n });
+    expect(after).toMatchObject({ version: 5, rows: 5, columns: numberColumns });
     expect(after.segments).toHaveLength(3);
     expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n]);
-    const again = openStore(folder);
-    expect(await again.snapshot(id)).toEqual(after);
-    expect(await again.verify(id)).toEqual([]);
-    expect(await again.sweep(committed)).toEqual({ removed: [], quarantined: [] });
-    for (const one of [store, again]) {
+    const reopenedStore = openStore(folder);
+    expect(await reopenedStore.snapshot(id)).toEqual(after);
+    expect(await reopenedStore.verify(id)).toEqual([]);
+    expect(await reopenedStore.sweep(committedVersion)).toEqual({ removed: [], quarantined: [] });
+    for (const one of [store, reopenedStore]) {
       const before = await one.snapshot(id, 4);
       expect(before.segments.map(({ path }) => path)).toEqual(paths);
       expect((await readWithDuckdb(before.files, 'n')).columns[0]).toHaveLength(5);
@@ -270,14 +280,14 @@ describe('a rewrite', () => {
     const text = await readFile(folder.logEntry(id, 5), 'utf8');
     expect(text.match(/"dataChange":false/g)).toHaveLength(4);
     expect(text).not.toContain('"dataChange":true');
-    await append(n, [[5n]]);
+    await append(numberColumns, [[5n]]);
     expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
   });
 
   test('can follow commits that came meanwhile, also those with new columns', async () => {
     const paths = await many(3);
-    const { scratch, add } = await staged(n, [[0n, 1n, 2n]]);
-    await append([...n, column('t', 'string')], [[3n], ['x']]);
+    const { scratch, add } = await stageSegments(numberColumns, [[0n, 1n, 2n]]);
+    await append([...numberColumns, column('t', 'string')], [[3n], ['x']]);
     await store.rewrite(id, { replace: asReplaced(paths), add, info: {} }, scratch);
     expect(await values("coalesce(t, '-') || n")).toEqual(['-0', '-1', '-2', 'x3']);
     expect((await openStore(folder).snapshot(id)).columns).toHaveLength(2);
@@ -285,40 +295,40 @@ describe('a rewrite', () => {
 
   test('is refused when a segment no longer exists, and moves its own segments back', async () => {
     const paths = await many(3);
-    const first = await staged(n, [[0n, 1n]]);
-    const second = await staged(n, [[1n, 2n]]);
+    const first = await stageSegments(numberColumns, [[0n, 1n]]);
+    const second = await stageSegments(numberColumns, [[1n, 2n]]);
     const rewrite = { replace: asReplaced(paths.slice(0, 2)), add: first.add, info: {} };
     await store.rewrite(id, rewrite, first.scratch);
-    const late = { replace: asReplaced(paths.slice(1)), add: second.add, info: {} };
-    await expect(store.rewrite(id, late, second.scratch)).rejects.toMatchObject({
+    const lateMerge = { replace: asReplaced(paths.slice(1)), add: second.add, info: {} };
+    await expect(store.rewrite(id, lateMerge, second.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(await readdir(second.scratch)).toEqual(['0.parquet']);
     await store.drop(id);
-    const gone = { replace: asReplaced(paths.slice(2)), add: second.add, info: {} };
-    await expect(store.rewrite(id, gone, second.scratch)).rejects.toMatchObject({
+    const staleMerge = { replace: asReplaced(paths.slice(2)), add: second.add, info: {} };
+    await expect(store.rewrite(id, staleMerge, second.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
   });
 
   test('passes over a segment without records, until its rows are restored', async () => {
     const paths = await many(3);
-    const { scratch, add } = await staged(n, [[0n, 2n]]);
-    const between = async (deletion: DeletionVector | undefined): Promise<void> => {
+    const { scratch, add } = await stageSegments(numberColumns, [[0n, 2n]]);
+    const commitBetween = async (deletion: DeletionVector | undefined): Promise<void> => {
       const { version, segments } = await store.snapshot(id);
       const update = [{ ...segments[1]!, deletion }];
       await store.commit(
         id,
-        { base: version, columns: n, add: [], remove: [], update, info: {} },
+        { base: version, columns: numberColumns, add: [], remove: [], update, info: {} },
         '',
       );
     };
     const rewrite = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
     const deletion = deletionVector(Int32Array.of(0));
-    await between(deletion);
-    await between(undefined);
+    await commitBetween(deletion);
+    await commitBetween(undefined);
     await expect(store.rewrite(id, rewrite, scratch)).rejects.toMatchObject({ code: 'conflict' });
-    await between(deletion);
+    await commitBetween(deletion);
     const { segments } = await store.rewrite(id, rewrite, scratch);
     expect(segments.map(({ rows }) => rows)).toEqual([2, 1]);
     expect(await openStore(folder).verify(id)).toEqual([]);
@@ -326,11 +336,13 @@ describe('a rewrite', () => {
 
   test('of segments that are not neighbours, or with other records, is refused', async () => {
     const paths = await many(4);
-    const { scratch, add } = await staged(n, [[0n, 2n]]);
-    const apart = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
-    await expect(store.rewrite(id, apart, scratch)).rejects.toMatchObject({ code: 'conflict' });
-    const swapped = { replace: asReplaced([paths[1]!, paths[0]!]), add, info: {} };
-    await expect(store.rewrite(id, swapped, scratch)).rejects.toThrow('are not neighbours');
+    const { scratch, add } = await stageSegments(numberColumns, [[0n, 2n]]);
+    const apartMerge = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
+    await expect(store.rewrite(id, apartMerge, scratch)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    const swappedMerge = { replace: asReplaced([paths[1]!, paths[0]!]), add, info: {} };
+    await expect(store.rewrite(id, swappedMerge, scratch)).rejects.toThrow('are not neighbours');
     const fewer = { replace: asReplaced(paths.slice(0, 3)), add, info: {} };
     await expect(store.rewrite(id, fewer, scratch)).rejects.toThrow('replaces 3 records by 2');
     expect(await openStore(folder).verify(id)).toEqual([]);
@@ -340,9 +352,9 @@ describe('a rewrite', () => {
 
   test('and simultaneous commits of two processes all become versions', async () => {
     const paths = await many(6);
-    const other = openStore(folder);
+    const otherStore = openStore(folder);
     const work = [0, 2, 4].map(async (at) => {
-      const { scratch, add } = await staged(n, [[BigInt(at), BigInt(at + 1)]]);
+      const { scratch, add } = await stageSegments(numberColumns, [[BigInt(at), BigInt(at + 1)]]);
       await store.rewrite(
         id,
         { replace: asReplaced(paths.slice(at, at + 2)), add, info: {} },
@@ -350,14 +362,14 @@ describe('a rewrite', () => {
       );
     });
     const commits = [6n, 7n, 8n].map(async (value) => {
-      const { scratch, add } = await staged(n, [[value]]);
-      await other.commit(id, { columns: n, add, remove: [], info: {} }, scratch);
+      const { scratch, add } = await stageSegments(numberColumns, [[value]]);
+      await otherStore.commit(id, { columns: numberColumns, add, remove: [], info: {} }, scratch);
     });
     await Promise.all([...work, ...commits]);
     const found = await values();
     expect(found?.slice(0, 6)).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
     expect(new Set(found?.slice(6))).toEqual(new Set([6n, 7n, 8n]));
-    expect(await openStore(folder).snapshot(id)).toEqual(await other.snapshot(id));
+    expect(await openStore(folder).snapshot(id)).toEqual(await otherStore.snapshot(id));
     expect(await store.verify(id)).toEqual([]);
   });
 });
@@ -365,17 +377,17 @@ describe('a rewrite', () => {
 describe('damage in the log (C2b)', () => {
   const entry = (version: number) => folder.logEntry(id, version);
   const damagedNow = async (message: RegExp) => {
-    const opened = openStore(folder).snapshot(id);
-    await expect(opened).rejects.toMatchObject({ code: 'damaged' });
-    await expect(opened).rejects.toThrow(message);
-    await expect(opened).rejects.toThrow(`dataset ${id}`);
+    const openedSnapshot = openStore(folder).snapshot(id);
+    await expect(openedSnapshot).rejects.toMatchObject({ code: 'damaged' });
+    await expect(openedSnapshot).rejects.toThrow(message);
+    await expect(openedSnapshot).rejects.toThrow(`dataset ${id}`);
     expect(await store.verify(id)).toMatchObject([{ path: '_delta_log' }]);
     const before = await readdir(folder.dataset(id));
-    await openStore(folder).sweep(committed);
+    await openStore(folder).sweep(committedVersion);
     expect(await readdir(folder.dataset(id))).toEqual(before);
   };
   beforeEach(async () => {
-    for (const value of [1n, 2n, 3n]) await append(n, [[value]]);
+    for (const value of [1n, 2n, 3n]) await append(numberColumns, [[value]]);
   });
 
   test('an empty entry', async () => {
@@ -384,10 +396,10 @@ describe('damage in the log (C2b)', () => {
   });
 
   test('an entry truncated at any position', async () => {
-    const whole = await readFile(entry(1));
-    const ends = [1, whole.length >> 1, whole.length - 1, whole.indexOf('\n') + 1];
+    const wholeEntry = await readFile(entry(1));
+    const ends = [1, wholeEntry.length >> 1, wholeEntry.length - 1, wholeEntry.indexOf('\n') + 1];
     for (const end of ends) {
-      await writeFile(entry(1), whole.subarray(0, end));
+      await writeFile(entry(1), wholeEntry.subarray(0, end));
       await damagedNow(/00000000000000000001\.json/);
     }
   });
@@ -403,12 +415,12 @@ describe('damage in the log (C2b)', () => {
   });
 
   test('an edited line, and an unknown one', async () => {
-    const whole = await readFile(entry(1), 'utf8');
-    await writeFile(entry(1), whole.replace('"numRecords\\":1', '"numRecords\\":2'));
+    const wholeEntry = await readFile(entry(1), 'utf8');
+    await writeFile(entry(1), wholeEntry.replace('"numRecords\\":1', '"numRecords\\":2'));
     await damagedNow(/does not match its checksum/);
-    await writeFile(entry(1), `{"txn":{"appId":"x","version":1}}\n${whole}`);
+    await writeFile(entry(1), `{"txn":{"appId":"x","version":1}}\n${wholeEntry}`);
     await damagedNow(/does not match its checksum/);
-    await writeFile(entry(1), whole);
+    await writeFile(entry(1), wholeEntry);
     await appendFile(entry(1), '{"txn":{"appId":"x","version":1}}\n');
     await damagedNow(/an unknown action: txn/);
   });
@@ -422,48 +434,48 @@ describe('damage in the log (C2b)', () => {
 
 describe('damage in a segment (R7)', () => {
   test('is found before a wrong row is returned, and named', async () => {
-    await append(n, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
+    await append(numberColumns, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
     const snapshot = await store.snapshot(id);
     const path = snapshot.files[1]!;
-    const whole = await readFile(path);
-    for (let at = 100; at < whole.length; at += 4096) {
-      const flipped = Buffer.from(whole);
+    const wholeFile = await readFile(path);
+    for (let at = 100; at < wholeFile.length; at += 4096) {
+      const flipped = Buffer.from(wholeFile);
       flipped[at]! ^= 1;
       await writeFile(path, flipped);
       await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
-      const fresh = await openStore(folder).snapshot(id);
+      const freshSnapshot = await openStore(folder).snapshot(id);
       // Whoever reads the file finds it, and one of an earlier format is read when it is first used.
-      await expect(new VerifiedFiles().check(fresh)).rejects.toThrow('match its checksum');
-      const segments = fresh.segments.map((one) => ({ ...one, blockChecksums: undefined }));
-      const earlier = new Integrity(folder, 0).check({ ...fresh, segments });
-      await expect(earlier).rejects.toThrow('match its checksum');
+      await expect(new VerifiedFiles().check(freshSnapshot)).rejects.toThrow('match its checksum');
+      const segments = freshSnapshot.segments.map((one) => ({ ...one, blockChecksums: undefined }));
+      const earlierCheck = new Integrity(folder, 0).check({ ...freshSnapshot, segments });
+      await expect(earlierCheck).rejects.toThrow('match its checksum');
       await expect(store.verify(id)).resolves.toHaveLength(1);
     }
     await truncate(path, 10);
-    await expect(store.snapshot(id)).rejects.toThrow(`has 10 bytes, should be ${whole.length}`);
+    await expect(store.snapshot(id)).rejects.toThrow(`has 10 bytes, should be ${wholeFile.length}`);
     await unlink(path);
     await expect(store.snapshot(id)).rejects.toThrow(`dataset ${id}: segment ${basename(path)}`);
     expect(await store.verify(id)).toEqual([{ path: basename(path), problem: 'is missing' }]);
-    await writeFile(path, whole);
+    await writeFile(path, wholeFile);
     expect((await store.snapshot(id)).rows).toBe(3000);
   });
 
   test('is looked for at intervals, and at once when a file was added or removed', async () => {
-    await append(n, [[1n, 2n]]);
+    await append(numberColumns, [[1n, 2n]]);
     const seldom = openStore(folder, { checkEveryMs: Infinity });
     const path = (await seldom.snapshot(id)).files[1]!;
-    const whole = await readFile(path);
+    const wholeFile = await readFile(path);
     await truncate(path, 10);
     expect((await seldom.snapshot(id)).rows).toBe(2); // in place: not yet
     await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
     await unlink(path);
     await expect(seldom.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
-    await writeFile(path, whole);
+    await writeFile(path, wholeFile);
     expect((await seldom.snapshot(id)).rows).toBe(2);
   });
 
   test('and unreferenced files are listed; scratch is removed, other segments are kept aside, files of others stay', async () => {
-    await append(n, [[1n]]);
+    await append(numberColumns, [[1n]]);
     const [lost, unknown] = ['abc-0123456789ab-00000.parquet', 'abc-0123456789ab-00001.parquet'];
     await writeFile(join(folder.scratch, 'x.parquet'), 'x');
     await link(join(folder.scratch, 'x.parquet'), folder.datasetFile(id, lost));
@@ -471,12 +483,12 @@ describe('damage in a segment (R7)', () => {
     await writeFile(join(folder.dataset(id), 'notes of the owner.txt'), 'x');
     await writeFile(join(folder.log(id), '_aside-1-1-x.json'), 'x');
     expect(await store.verify(id)).toHaveLength(4);
-    expect(await store.sweep(committed)).toEqual({
+    expect(await store.sweep(committedVersion)).toEqual({
       removed: [`${id}/${lost}`, `${id}/_delta_log/_aside-1-1-x.json`],
       quarantined: [`${id}/${unknown}`],
     });
-    const kept = join(folder.quarantine, 'datasets', String(id), unknown);
-    expect(await readFile(kept, 'utf8')).toBe('all that is left of a version');
+    const keptFile = join(folder.quarantine, 'datasets', String(id), unknown);
+    expect(await readFile(keptFile, 'utf8')).toBe('all that is left of a version');
     expect(await store.verify(id)).toHaveLength(1);
   });
 });

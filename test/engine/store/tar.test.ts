@@ -53,8 +53,8 @@ const tar = spawnSync('tar', ['--version']).status === 0 ? test : test.skip;
 tar('the program tar lists and unpacks what it writes', async () => {
   const path = join(folder, 'written.tar');
   await writeFile(path, tarOf());
-  const listed = spawnSync('tar', ['-tf', path], { encoding: 'utf8' });
-  expect([listed.status, listed.stdout.split('\n').slice(0, -1)]).toEqual([0, files.map(([path]) => path)]); // prettier-ignore
+  const tarListing = spawnSync('tar', ['-tf', path], { encoding: 'utf8' });
+  expect([tarListing.status, tarListing.stdout.split('\n').slice(0, -1)]).toEqual([0, files.map(([path]) => path)]); // prettier-ignore
   expect(spawnSync('tar', ['-xf', path, '-C', folder]).status).toBe(0);
   for (const [name, text] of files) expect(await readFile(join(folder, name), 'utf8')).toBe(text);
 });
@@ -76,8 +76,8 @@ tar(
     const head = Buffer.from(tarHeader('huge.parquet', bytes, 0));
     const { value } = await tarEntries(inPieces(head), 'huge.tar').next();
     expect(value).toMatchObject({ path: 'huge.parquet', bytes });
-    const listed = spawnSync('tar', ['-tvf', '-'], { input: head, encoding: 'utf8' });
-    expect(listed.stdout).toContain(` ${bytes} `);
+    const tarListing = spawnSync('tar', ['-tvf', '-'], { input: head, encoding: 'utf8' });
+    expect(tarListing.stdout).toContain(` ${bytes} `);
   },
 );
 

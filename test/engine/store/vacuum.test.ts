@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-const open = (keepVersionsMs: number, pinMs: number): Store =>
+const newStore = (keepVersionsMs: number, pinMs: number): Store =>
   openStore(folder, { checkEveryMs: 0, keepVersionsMs, pinMs, now: () => clock });
 
 async function filesOf(id: number): Promise<readonly string[]> {
@@ -31,8 +31,8 @@ async function filesOf(id: number): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith('.parquet')).toSorted();
 }
 
-/** What tells the segments of two versions apart. */
-function shown({ segments }: Pick<Snapshot, 'segments'>): unknown {
+/** The properties by which the segments of two versions differ. */
+function segmentKeys({ segments }: Pick<Snapshot, 'segments'>): unknown {
   return segments.map(({ path, rows, deletion }) => [path, rows, deletion?.encoded]);
 }
 
@@ -43,74 +43,78 @@ async function removeAll(id: number, { files }: VacuumPlan): Promise<void> {
 
 test(`the files that stay are those of the versions within the window and of those in use (STRANDLAKE_SEED=${seed})`, async () => {
   let vacuums = 0;
-  let gone = 0;
+  let goneFiles = 0;
   for (let round = 0; round < rounds; round++) {
     const next = random(seed + round);
-    const below = (count: number): number => Math.floor(next() * count);
+    const belowCount = (count: number): number => Math.floor(next() * count);
     const id = 1_000 + round;
-    const [keepMs, pinMs] = [below(3) * 40, 15];
-    let store = open(keepMs, pinMs);
+    const [keepMs, pinMs] = [belowCount(3) * 40, 15];
+    let store = newStore(keepMs, pinMs);
     const numbers = new Numbers(folder, store, id, next);
-    /** When each version was the newest for the last time, and when it was asked for. */
-    const until: number[] = [];
+    /** For each version, when it was last the newest, and when it was last used. */
+    const pinnedUntil: number[] = [];
     const usedAt = new Map<number, number>();
     for (let step = 0; step < 40; step++) {
       const before = numbers.versions.length;
-      clock += 1 + below(20);
+      clock += 1 + belowCount(20);
       await numbers.change();
-      if (numbers.versions.length > before && before > 0) until[before - 1] = clock;
-      clock += 1 + below(20);
+      if (numbers.versions.length > before && before > 0) pinnedUntil[before - 1] = clock;
+      clock += 1 + belowCount(20);
       if (next() < 0.3) {
-        const version = below(numbers.versions.length);
+        const version = belowCount(numbers.versions.length);
         const { segments } = numbers.versions[version]!.snapshot;
-        const there = await filesOf(id);
-        const isWhole = segments.every(({ path }) => there.includes(path));
+        const filesPresent = await filesOf(id);
+        const isWhole = segments.every(({ path }) => filesPresent.includes(path));
         const read = store.snapshot(id, version);
         if (isWhole) {
-          expect([round, step, shown(await read)]).toEqual([round, step, shown({ segments })]);
+          expect([round, step, segmentKeys(await read)]).toEqual([
+            round,
+            step,
+            segmentKeys({ segments }),
+          ]);
           usedAt.set(version, clock);
         } else {
           await expect(read).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('cannot be read any more') }); // prettier-ignore
-          gone++;
+          goneFiles++;
         }
       }
       if (next() < 0.7) continue;
       const last = numbers.versions.length - 1;
-      const chosen = next() < 0.3 ? below(last + 1) : undefined;
-      const since = next() < 0.3 ? clock - below(60) : undefined;
-      const windowBegins = Math.min(clock - keepMs, (since ?? Infinity) - 1);
-      const needed = numbers.versions.filter(
+      const chosenVersion = next() < 0.3 ? belowCount(last + 1) : undefined;
+      const sinceTime = next() < 0.3 ? clock - belowCount(60) : undefined;
+      const windowBegins = Math.min(clock - keepMs, (sinceTime ?? Infinity) - 1);
+      const neededVersions = numbers.versions.filter(
         (_, version) =>
           version === last ||
-          (until[version] ?? Infinity) > windowBegins ||
-          version === chosen ||
+          (pinnedUntil[version] ?? Infinity) > windowBegins ||
+          version === chosenVersion ||
           clock - (usedAt.get(version) ?? -Infinity) <= pinMs,
       );
       const paths = new Set(
-        needed.flatMap(({ snapshot }) => snapshot.segments.map((one) => one.path)),
+        neededVersions.flatMap(({ snapshot }) => snapshot.segments.map((one) => one.path)),
       );
-      const there = await filesOf(id);
-      const plan = await store.beginVacuum(id, { since, versions: chosen === undefined ? [] : [chosen] }); // prettier-ignore
+      const filesPresent = await filesOf(id);
+      const plan = await store.beginVacuum(id, { since: sinceTime, versions: chosenVersion === undefined ? [] : [chosenVersion] }); // prettier-ignore
       if (plan !== undefined) await removeAll(id, plan);
-      const ended = await store.endVacuum(id);
-      expect(ended !== undefined).toBe(plan !== undefined);
-      const left = there.filter((path) => paths.has(path));
-      expect([round, step, await filesOf(id)]).toEqual([round, step, left]);
+      const endedVacuum = await store.endVacuum(id);
+      expect(endedVacuum !== undefined).toBe(plan !== undefined);
+      const filesLeft = filesPresent.filter((path) => paths.has(path));
+      expect([round, step, await filesOf(id)]).toEqual([round, step, filesLeft]);
       if (plan !== undefined) vacuums++;
-      const current = await open(keepMs, pinMs).snapshot(id);
-      for (let one = last; one < current.version; one++) until[one] = clock;
+      const current = await newStore(keepMs, pinMs).snapshot(id);
+      for (let one = last; one < current.version; one++) pinnedUntil[one] = clock;
       numbers.noteSame(current);
-      expect(shown(current)).toEqual(shown(numbers.versions[last]!.snapshot));
+      expect(segmentKeys(current)).toEqual(segmentKeys(numbers.versions[last]!.snapshot));
       expect(await store.verify(id)).toEqual([]);
-      if (next() < 0.2) [store] = [open(keepMs, pinMs), usedAt.clear()] as const;
+      if (next() < 0.2) [store] = [newStore(keepMs, pinMs), usedAt.clear()] as const;
     }
   }
-  expect(Math.min(vacuums, gone)).toBeGreaterThan(0);
+  expect(Math.min(vacuums, goneFiles)).toBeGreaterThan(0);
 });
 
 test('a vacuum that was stopped is taken up again, also by another process', async () => {
   const [id, next] = [2_000, random(7)];
-  const store = open(0, 0);
+  const store = newStore(0, 0);
   const numbers = new Numbers(folder, store, id, next);
   while (numbers.versions.length < 20) await numbers.change();
   clock += 10;
@@ -119,43 +123,47 @@ test('a vacuum that was stopped is taken up again, also by another process', asy
   const { version } = plan;
   await removeFile(folder.datasetFile(id, plan.files[0]!.path));
   await expect(store.endVacuum(id)).rejects.toThrow('is still there after a vacuum');
-  const again = open(0, 0);
-  expect(await again.verify(id)).toEqual([]);
-  expect(await again.sweep(() => Promise.resolve(version))).toEqual({ removed: [], quarantined: [] }); // prettier-ignore
-  expect(await again.isVacuumDue(id)).toBe(true);
-  expect((await again.beginVacuum(id, noNeeds))!).toEqual(plan);
+  const reopenedStore = newStore(0, 0);
+  expect(await reopenedStore.verify(id)).toEqual([]);
+  expect(await reopenedStore.sweep(() => Promise.resolve(version))).toEqual({ removed: [], quarantined: [] }); // prettier-ignore
+  expect(await reopenedStore.isVacuumDue(id)).toBe(true);
+  expect((await reopenedStore.beginVacuum(id, noNeeds))!).toEqual(plan);
   await removeAll(id, plan);
-  expect(await again.endVacuum(id)).toBe(version + 1);
-  expect([await again.endVacuum(id), await again.isVacuumDue(id)]).toEqual([undefined, false]);
-  expect(await filesOf(id)).toEqual((await again.snapshot(id)).segments.map(({ path }) => path).toSorted()); // prettier-ignore
+  expect(await reopenedStore.endVacuum(id)).toBe(version + 1);
+  expect([await reopenedStore.endVacuum(id), await reopenedStore.isVacuumDue(id)]).toEqual([
+    undefined,
+    false,
+  ]);
+  expect(await filesOf(id)).toEqual((await reopenedStore.snapshot(id)).segments.map(({ path }) => path).toSorted()); // prettier-ignore
 });
 
 test('a version is read from the merge that followed, if only merges did', async () => {
   const [id, next] = [3_000, random(9)];
-  const store = open(0, 0);
+  const store = newStore(0, 0);
   const numbers = new Numbers(folder, store, id, next);
   while (numbers.versions.length < 30) await numbers.change();
   clock += 10;
   await removeAll(id, (await store.beginVacuum(id, noNeeds))!);
-  const ended = (await store.endVacuum(id))!;
+  const endedVacuum = (await store.endVacuum(id))!;
   for (const [version, { live }] of numbers.versions.entries()) {
     const found = await store.readableVersion(id, version);
-    let same = version;
-    while (String(numbers.versions[same + 1]?.live) === String(live)) same++;
-    if (same === numbers.versions.length - 1) same = ended;
-    expect([version, found]).toEqual([version, same]);
-    expect(await store.readableVersion(id, version)).toBe(same);
-    if (same === ended) expect((await store.snapshot(id, found)).rows).toBe(live.length);
+    let sameVersion = version;
+    while (String(numbers.versions[sameVersion + 1]?.live) === String(live)) sameVersion++;
+    if (sameVersion === numbers.versions.length - 1) sameVersion = endedVacuum;
+    expect([version, found]).toEqual([version, sameVersion]);
+    expect(await store.readableVersion(id, version)).toBe(sameVersion);
+    if (sameVersion === endedVacuum)
+      expect((await store.snapshot(id, found)).rows).toBe(live.length);
   }
 });
 
 test('schema files that no version in use has go, and come back with a version that is read again', async () => {
   const id = 4_000;
-  const store = open(0, 0);
+  const store = newStore(0, 0);
   const numbers = new Numbers(folder, store, id, random(3));
   while (numbers.versions.length < 20) await numbers.change();
-  const other = folder.datasetFile(id, `_schema/${'0'.repeat(32)}.parquet`);
-  await writeFile(other, 'old');
+  const otherSchema = folder.datasetFile(id, `_schema/${'0'.repeat(32)}.parquet`);
+  await writeFile(otherSchema, 'old');
   clock += 10;
   const plan = (await store.beginVacuum(id, noNeeds))!;
   expect(plan.files.at(-1)).toEqual({ path: `_schema/${'0'.repeat(32)}.parquet`, bytes: 3 });
@@ -166,7 +174,7 @@ test('schema files that no version in use has go, and come back with a version t
 
 test('an archive after a vacuum has the files that are left, and the same dataset comes back', async () => {
   const id = 5_000;
-  const store = open(0, 0);
+  const store = newStore(0, 0);
   const numbers = new Numbers(folder, store, id, random(11));
   while (numbers.versions.length < 20) await numbers.change();
   clock += 10;
@@ -174,9 +182,9 @@ test('an archive after a vacuum has the files that are left, and the same datase
   await removeFile(folder.datasetFile(id, plan.files[0]!.path)); // the others are given up, too
   const archive = join(root, 'archive.tar.zst');
   const { version } = await writeArchive(folder, id, archive);
-  const unpacked = await unpackArchive(archive, id, join(root, 'unpacked'));
-  expect([unpacked.version, version]).toEqual([plan.version, plan.version]);
-  const live = (await store.snapshot(id)).segments.map(({ path }) => path);
-  const names = (await readdir(unpacked.folder)).filter((name) => name.endsWith('.parquet'));
-  expect(names.toSorted()).toEqual(live.toSorted());
+  const unpackedFiles = await unpackArchive(archive, id, join(root, 'unpacked'));
+  expect([unpackedFiles.version, version]).toEqual([plan.version, plan.version]);
+  const livePaths = (await store.snapshot(id)).segments.map(({ path }) => path);
+  const names = (await readdir(unpackedFiles.folder)).filter((name) => name.endsWith('.parquet'));
+  expect(names.toSorted()).toEqual(livePaths.toSorted());
 });

@@ -21,21 +21,24 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 checkBuffers();
 
-interface Written {
+interface WrittenSegment {
   readonly file: string;
   readonly segment: Segment;
 }
 
 let files = 0;
-async function written(columns: Columns, values: readonly (readonly Value[])[]): Promise<Written> {
+async function writeRecords(
+  columns: Columns,
+  values: readonly (readonly Value[])[],
+): Promise<WrittenSegment> {
   const file = join(folder, `${files++}.parquet`);
   const rows = values[0]!.length;
   const data = batchOf(columns, values, rows, 1n);
-  return { file, segment: logged(await writeSegment({ columns, data, rows }, file)) };
+  return { file, segment: asLogged(await writeSegment({ columns, data, rows }, file)) };
 }
 
 /** The segment as its entry in the log tells it. */
-function logged(segment: Segment): Segment {
+function asLogged(segment: Segment): Segment {
   return { ...segment, ...leafStatsOf(deltaStats(segment), segment.columns) };
 }
 
@@ -51,22 +54,22 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
   for (let round = 0; round < 60; round++) {
     const next = random(seed + round);
     const columns = randomColumns(next, 6, 3);
-    const sources: Written[] = [];
+    const sources: WrittenSegment[] = [];
     for (let i = 0; i < 2; i++) {
       const rows = 1 + Math.floor(next() * 300);
       const values = columns.map((one) => {
         const style = randomStyle(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
       });
-      const { file, segment } = await written(columns, values);
+      const { file, segment } = await writeRecords(columns, values);
       const rowsGone = Array.from({ length: rows }, (_, row) => row).filter(() => next() < 0.2);
       const deletion = rowsGone.length > 0 && rowsGone.length < rows ? deletionVector(Int32Array.from(rowsGone)) : undefined; // prettier-ignore
       sources.push({ file, segment: { ...segment, deletion } });
       expect([round, await segmentProblems(file, sources[i]!.segment)]).toEqual([round, []]);
     }
     const file = join(folder, `${files++}.parquet`);
-    const merged = await mergeSegments(sources, columns, file, next() < 0.5);
-    expect([round, await segmentProblems(file, logged(merged))]).toEqual([round, []]);
+    const mergedSegment = await mergeSegments(sources, columns, file, next() < 0.5);
+    expect([round, await segmentProblems(file, asLogged(mergedSegment))]).toEqual([round, []]);
   }
 });
 
@@ -82,19 +85,19 @@ describe('of a segment with every kind of column', () => {
     column('list', 'string', { isList: true }),
     column('o', 'object', { children: [column('in', 'long', { isList: true }), column('s', 'string')] }), // prettier-ignore
   ];
-  const long = 'x'.repeat(40);
+  const longText = 'x'.repeat(40);
   const values: readonly (readonly Value[])[] = [
     [1, 5, null, 9],
     [-3n, 2n ** 60n, null, null],
     [0.1, 0.5, 1.5, null],
     [-0.5, 2.5, 1e300, 0],
-    ['a', long, 'é', null],
+    ['a', longText, 'é', null],
     [1_600_000_000_000_001n, 1_700_000_000_000_999n, null, 1_650_000_000_000_000n],
     [true, false, null, null],
     [null, [], ['a', null], ['b', 'c']],
     [null, { in: null, s: 'p' }, { in: [1n, 2n], s: null }, { in: [], s: 'q' }],
   ];
-  const forged: readonly (readonly [string, string, Partial<LeafStats>])[] = [
+  const forgedStats: readonly (readonly [string, string, Partial<LeafStats>])[] = [
     ['a number of nulls', 'i', { nulls: 0 }],
     ['a number of null lists', 'list', { nulls: 2 }],
     ['a number of null lists in an object', 'o.in', { nulls: 1 }],
@@ -115,28 +118,30 @@ describe('of a segment with every kind of column', () => {
   ];
 
   test('that is whole there are none', async () => {
-    const { file, segment } = await written(columns, values);
+    const { file, segment } = await writeRecords(columns, values);
     expect(segment.stats['s']).toMatchObject({ nulls: 1, min: 'a' });
     expect(segment.stats['o.in']).toEqual({ nulls: 2 });
     expect(await segmentProblems(file, segment)).toEqual([]);
   });
 
-  test.each(forged)('%s that the log gives wrongly is named', async (_, key, change) => {
-    const { file, segment } = await written(columns, values);
+  test.each(forgedStats)('%s that the log gives wrongly is named', async (_, key, change) => {
+    const { file, segment } = await writeRecords(columns, values);
     const stats = { ...segment.stats, [key]: { ...segment.stats[key]!, ...change } };
-    const said = expect.stringMatching(new RegExp(` (nulls in|values of) column ${key}[ ,]`));
-    expect(await segmentProblems(file, { ...segment, stats })).toEqual([said]);
+    const statsProblem = expect.stringMatching(
+      new RegExp(` (nulls in|values of) column ${key}[ ,]`),
+    );
+    expect(await segmentProblems(file, { ...segment, stats })).toEqual([statsProblem]);
   });
 
   test('bounds that are wider than the values are no problem', async () => {
-    const { file, segment } = await written(columns, values);
+    const { file, segment } = await writeRecords(columns, values);
     const { i, s } = segment.stats;
     const stats = { ...segment.stats, i: { ...i!, min: -7, max: 70 }, s: { ...s!, min: '', max: '\u{10FFFF}' } }; // prettier-ignore
     expect(await segmentProblems(file, { ...segment, stats })).toEqual([]);
   });
 
   test('NaN is outside any bounds', async () => {
-    const { file, segment } = await written([column('d', 'double')], [[1, NaN]]);
+    const { file, segment } = await writeRecords([column('d', 'double')], [[1, NaN]]);
     expect(await segmentProblems(file, segment)).toEqual([]);
     const stats = { ...segment.stats, d: { nulls: 0, min: 0, max: 2 } };
     expect(await segmentProblems(file, { ...segment, stats })).toEqual([expect.stringContaining('column d outside')]); // prettier-ignore
@@ -152,14 +157,14 @@ describe('of a segment with every kind of column', () => {
     ['columns of other types', () => ({ columns: [column('i', 'string'), ...columns.slice(1)] }), /column i that cannot be read/],
     ['columns in another order', () => ({ columns: columns.toReversed() }), /another column is in its place/],
   ])('%s in the log is named', async (_, change, expected) => {
-    const { file, segment } = await written(columns, values);
+    const { file, segment } = await writeRecords(columns, values);
     const [first] = await segmentProblems(file, { ...segment, ...change(segment) });
     expect(first).toMatch(expected);
   }); // prettier-ignore
 
   test('there are at most eleven, the last of which counts the others', async () => {
-    const many = Array.from({ length: 30 }, (_, i) => column(`c${i}`, 'long'));
-    const { file, segment } = await written(many, many.map(() => [1n])); // prettier-ignore
+    const manyColumns = Array.from({ length: 30 }, (_, i) => column(`c${i}`, 'long'));
+    const { file, segment } = await writeRecords(manyColumns, manyColumns.map(() => [1n])); // prettier-ignore
     const stats = Object.fromEntries(Object.keys(segment.stats).map((key) => [key, { nulls: 1 }]));
     const problems = await segmentProblems(file, { ...segment, stats });
     expect(problems).toHaveLength(11);
@@ -167,7 +172,7 @@ describe('of a segment with every kind of column', () => {
   });
 
   test('a file whose footer is unreadable is named, though its checksum is right', async () => {
-    const { file, segment } = await written(columns, values);
+    const { file, segment } = await writeRecords(columns, values);
     const bytes = await readFile(file);
     bytes.write('XXXX', bytes.length - 4);
     await writeFile(file, bytes);

@@ -5,7 +5,7 @@ import { byTier } from '../../tier.js';
 import { isSeparator, separators } from '../../../engine/text/tokenizer.js';
 
 /** Beyond the second plane no letter has cases, and few codes are assigned: the slow tier asks for them, too. */
-const end = byTier(0x20000, 0x110000);
+const lastCode = byTier(0x20000, 0x110000);
 
 const hex = (code: number): string => `\\x{${code.toString(16)}}`;
 
@@ -13,36 +13,38 @@ test('letters fold, and words end, where they do for the regular expressions of 
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
   const codes = async (sql: string): Promise<number[]> =>
     (await connection.runAndReadAll(sql)).getRows().map(([code]) => Number(code));
-  await connection.run(`CREATE TABLE every AS SELECT i, chr(i::INTEGER) AS s FROM range(1, ${end}) AS t(i)
+  await connection.run(`CREATE TABLE every AS SELECT i, chr(i::INTEGER) AS s FROM range(1, ${lastCode}) AS t(i)
     WHERE i NOT BETWEEN 55296 AND 57343`);
-  const between = await codes(
+  const codesBetween = await codes(
     `SELECT i FROM every WHERE regexp_full_match(s, '[${separators}]') ORDER BY i`,
   );
   const groups = new Map<number, number[]>();
   const separate: number[] = [];
-  for (let code = 1; code < end; code++) {
+  for (let code = 1; code < lastCode; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
     const fold = foldCode(code);
-    // Beyond these, both sides are asked below whether they fold it at all.
+    // Characters beyond these are checked below for whether any side folds them.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));
     if (isCased || groups.has(fold)) groups.set(fold, [...(groups.get(fold) ?? []), code]);
   }
-  expect(between).toEqual(separate);
+  expect(codesBetween).toEqual(separate);
 
   // Letters of different groups never match: they differ in a bit of their groups' numbers.
-  const numbered = [...groups.values()];
-  for (let bit = 0; 1 << bit <= numbered.length; bit++) {
-    // Counted from 1, so that each has a bit, and what is in no group has none.
-    const chosen = numbered.filter((_, i) => ((i + 1) >> bit) & 1).flat().sort((a, b) => a - b); // prettier-ignore
-    const pattern = `(?i:[${chosen.map(hex).join('')}])`;
-    expect(await codes(`SELECT i FROM every WHERE regexp_full_match(s, '${pattern}') ORDER BY i`)).toEqual(chosen); // prettier-ignore
+  const numberedGroups = [...groups.values()];
+  for (let bit = 0; 1 << bit <= numberedGroups.length; bit++) {
+    // Groups are counted from 1, so that each has a bit, and characters without a group have none.
+    const chosenCodes = numberedGroups.filter((_, i) => ((i + 1) >> bit) & 1).flat().sort((a, b) => a - b); // prettier-ignore
+    const pattern = `(?i:[${chosenCodes.map(hex).join('')}])`;
+    expect(await codes(`SELECT i FROM every WHERE regexp_full_match(s, '${pattern}') ORDER BY i`)).toEqual(chosenCodes); // prettier-ignore
   }
-  // Letters of one group do.
-  const pairs = numbered.flatMap((group) => group.map((code) => `('${hex(group[0]!)}', ${code})`));
-  const apart = await codes(`SELECT code FROM (VALUES ${pairs.join(', ')}) AS t(first, code)
+  // The letters of one group must match each other.
+  const pairs = numberedGroups.flatMap((group) =>
+    group.map((code) => `('${hex(group[0]!)}', ${code})`),
+  );
+  const codesApart = await codes(`SELECT code FROM (VALUES ${pairs.join(', ')}) AS t(first, code)
     WHERE NOT regexp_full_match(chr(code), '(?i:' || first || ')')`);
   connection.closeSync();
-  expect(apart).toEqual([]);
+  expect(codesApart).toEqual([]);
 });

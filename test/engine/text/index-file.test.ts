@@ -31,32 +31,34 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     ['texts of their own', 0],
     ['shared texts', 30],
   ])('tells of every word where it is and how often: %s', async (_, shared) => {
-    const one = random(seed + shared);
-    const some = Array.from({ length: shared }, () => randomText(one));
-    const texts = Array.from({ length: shared ? 1500 : 300 }, () => (shared ? pick(one, some) : randomText(one))); // prettier-ignore
+    const nextRandom = random(seed + shared);
+    const someTexts = Array.from({ length: shared }, () => randomText(nextRandom));
+    const texts = Array.from({ length: shared ? 1500 : 300 }, () => (shared ? pick(nextRandom, someTexts) : randomText(nextRandom))); // prettier-ignore
     const dataset = await bench.dataset([column('t', 'text')], [texts.map((t) => ({ t }))]);
     const matcher = matcherOf(dataset);
     const { column: reader } = matcher;
-    const folded = texts.map((text) =>
+    const foldedTexts = texts.map((text) =>
       tokenize(text ?? '').map((word) => Buffer.from(foldTerm(word)).toString()),
     );
     const { records, isShared, words: total } = reader.summary;
     expect({ records, isShared, total }).toEqual({
       records: texts.filter((text) => text !== null).length,
       isShared: shared > 0,
-      total: folded.flat().length,
+      total: foldedTexts.flat().length,
     });
     const { lengths } = reader.texts();
-    for (const word of [...new Set(folded.flat()), 'absent', 'zzz', '']) {
+    for (const word of [...new Set(foldedTexts.flat()), 'absent', 'zzz', '']) {
       const phrase = { kind: 'phrase', terms: [Buffer.from(word)] } as const;
-      const wanted = folded.flatMap((text, row) => (text.includes(word) ? [row] : []));
-      const hits = matcher.hits(phrase);
-      expect([word, ...reader.rowsOf(hits.texts)]).toEqual([word, ...wanted]);
-      expect(matcher.rowsWith(phrase)).toBe(wanted.length);
-      for (const [i, text] of hits.texts.entries()) {
+      const expectedRows = foldedTexts.flatMap((text, row) => (text.includes(word) ? [row] : []));
+      const phraseHits = matcher.hits(phrase);
+      expect([word, ...reader.rowsOf(phraseHits.texts)]).toEqual([word, ...expectedRows]);
+      expect(matcher.rowsWith(phrase)).toBe(expectedRows.length);
+      for (const [i, text] of phraseHits.texts.entries()) {
         const [row] = reader.rowsOf(Uint32Array.of(text));
-        expect(hits.times[i]).toBe(folded[row!]!.filter((other) => other === word).length);
-        expect(lengths[text]).toBe(folded[row!]!.length);
+        expect(phraseHits.times[i]).toBe(
+          foldedTexts[row!]!.filter((other) => other === word).length,
+        );
+        expect(lengths[text]).toBe(foldedTexts[row!]!.length);
       }
     }
   });
@@ -65,17 +67,17 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     ['lists of texts of their own', 0],
     ['lists of shared texts', 30],
   ])('tells of every word in which rows it is and how often: %s', async (_, shared) => {
-    const one = random(seed + shared + 1);
-    const some = Array.from({ length: shared }, () => randomText(one));
-    const text = () => (shared ? pick(one, some) : randomText(one));
-    const below = (limit: number): number => Math.floor(one() * limit);
+    const nextRandom = random(seed + shared + 1);
+    const someTexts = Array.from({ length: shared }, () => randomText(nextRandom));
+    const text = () => (shared ? pick(nextRandom, someTexts) : randomText(nextRandom));
+    const belowLimit = (limit: number): number => Math.floor(nextRandom() * limit);
     const lists = Array.from({ length: shared ? 700 : 200 }, () =>
-      below(6) === 0 ? null : Array.from({ length: below(4) }, text),
+      belowLimit(6) === 0 ? null : Array.from({ length: belowLimit(4) }, text),
     );
     const dataset = await bench.dataset([listOf(column('t', 'text'))], [lists.map((t) => ({ t }))]);
     const matcher = matcherOf(dataset);
     const { column: reader } = matcher;
-    const folded = lists.map((list) =>
+    const foldedLists = lists.map((list) =>
       (list ?? []).map((value) =>
         tokenize(value ?? '').map((word) => Buffer.from(foldTerm(word)).toString()),
       ),
@@ -85,41 +87,49 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
       records: lists.filter((list) => list?.some((value) => value !== null)).length,
       isShared: shared > 0,
       isList: true,
-      total: folded.flat(2).length,
+      total: foldedLists.flat(2).length,
     });
     const { lengths } = reader.texts();
-    expect([...lengths]).toEqual(folded.map((values) => values.flat().length));
-    const words = [...new Set(folded.flat(2)), 'absent', 'zzz', ''];
+    expect([...lengths]).toEqual(foldedLists.map((values) => values.flat().length));
+    const words = [...new Set(foldedLists.flat(2)), 'absent', 'zzz', ''];
     const rowsWith = (holds: (value: readonly string[]) => boolean): readonly number[] =>
-      folded.flatMap((values, row) => (values.some(holds) ? [row] : []));
+      foldedLists.flatMap((values, row) => (values.some(holds) ? [row] : []));
     for (const [i, word] of words.entries()) {
       const term = Buffer.from(word);
-      const wanted = rowsWith((value) => value.includes(word));
-      const hits = matcher.hits({ terms: [term] });
-      expect([word, ...hits.texts]).toEqual([word, ...wanted]);
-      expect(matcher.rowsWith({ terms: [term] })).toBe(wanted.length);
-      const times = wanted.map((row) => folded[row]!.flat().filter((other) => other === word));
-      expect([...hits.times]).toEqual(times.map(({ length }) => length));
+      const expectedRows = rowsWith((value) => value.includes(word));
+      const termHits = matcher.hits({ terms: [term] });
+      expect([word, ...termHits.texts]).toEqual([word, ...expectedRows]);
+      expect(matcher.rowsWith({ terms: [term] })).toBe(expectedRows.length);
+      const occurrenceLists = expectedRows.map((row) =>
+        foldedLists[row]!.flat().filter((other) => other === word),
+      );
+      expect([...termHits.times]).toEqual(occurrenceLists.map(({ length }) => length));
       // Two words have to be in one value.
-      const other = words[(i * 7) % words.length]!;
-      const terms = [term, Buffer.from(other)];
+      const otherWord = words[(i * 7) % words.length]!;
+      const terms = [term, Buffer.from(otherWord)];
       expect([...matcher.texts({ kind: 'terms', terms })]).toEqual(
-        rowsWith((value) => value.includes(word) && value.includes(other)),
+        rowsWith((value) => value.includes(word) && value.includes(otherWord)),
       );
       const isPhrase = (value: readonly string[]): boolean =>
-        value.some((first, at) => first === word && value[at + 1] === other);
+        value.some((first, at) => first === word && value[at + 1] === otherWord);
       expect([...matcher.texts({ kind: 'phrase', terms })]).toEqual(rowsWith(isPhrase));
-      const isCrossed = folded.some((values) => {
-        const filled = values.filter(({ length }) => length > 0);
-        return filled.some((value, at) => value.at(-1) === word && filled[at + 1]?.[0] === other);
+      const isCrossed = foldedLists.some((values) => {
+        const filledLists = values.filter(({ length }) => length > 0);
+        return filledLists.some(
+          (value, at) => value.at(-1) === word && filledLists[at + 1]?.[0] === otherWord,
+        );
       });
-      expect([word, other, matcher.mayCrossValues({ terms })]).toEqual([word, other, isCrossed]);
+      expect([word, otherWord, matcher.mayCrossValues({ terms })]).toEqual([
+        word,
+        otherWord,
+        isCrossed,
+      ]);
     }
   });
 
   test('has the lists that fit into a tenth of the file, the smallest first, and all texts that are no lists', async () => {
-    const one = random(seed + 2);
-    const word = (): string => Math.floor(one() * 26 ** 6).toString(36);
+    const nextRandom = random(seed + 2);
+    const word = (): string => Math.floor(nextRandom() * 26 ** 6).toString(36);
     const text = (): string => Array.from({ length: 6 }, word).join(' ');
     const rows = Array.from({ length: 30_000 }, (_, i) => ({
       large: [text()],
@@ -146,11 +156,11 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('is made for texts alone, and no reader of Parquet sees it', async () => {
-    const none = await bench.dataset([column('t', 'string')], [[{ t: 'breast cancer' }]]);
-    const path = none.snapshot.files[1]!;
+    const stringDataset = await bench.dataset([column('t', 'string')], [[{ t: 'breast cancer' }]]);
+    const path = stringDataset.snapshot.files[1]!;
     expect(new SegmentFile({ path }).textIndex).toBeUndefined();
-    const some = await bench.dataset([column('t', 'text')], [[{ t: 'breast cancer' }]]);
-    const bytes = readFileSync(some.snapshot.files[1]!);
+    const textDataset = await bench.dataset([column('t', 'text')], [[{ t: 'breast cancer' }]]);
+    const bytes = readFileSync(textDataset.snapshot.files[1]!);
     expect(bytes.length).toBeGreaterThan(readFileSync(path).length);
     const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     expect(await parquetReadObjects({ file, columns: ['t'] })).toEqual([{ t: 'breast cancer' }]);
@@ -161,26 +171,26 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     ['of a list', listOf(column('t', 'text')), (text: string) => [text, 'breast', text]],
   ])('that is not what was written, is told and never answers: %s', async (_, of, valueOf) => {
     const rows = Array.from({ length: 50 }, (__, i) => ({ t: valueOf(`word${i} cancer`) }));
-    const whole = await bench.dataset([of], [rows]);
-    const path = whole.snapshot.files[1]!;
+    const wholeDataset = await bench.dataset([of], [rows]);
+    const path = wholeDataset.snapshot.files[1]!;
     const bytes = readFileSync(path);
     const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
     const summary = footer - 8 - bytes.readUInt32LE(footer - 8);
     expect(bytes.subarray(footer - 4, footer).toString()).toBe('STX1');
-    const request = parseQuery({ filters: [['t', 'cancer']] }, whole.fields);
+    const request = parseQuery({ filters: [['t', 'cancer']] }, wholeDataset.fields);
     for (let at = summary - 300; at < footer; at += 7) {
-      const changed = Buffer.from(bytes);
-      changed[at]! ^= 0xff;
-      const files = [whole.snapshot.files[0]!, path.replace('.parquet', `-${at}.parquet`)];
-      writeFileSync(files[1]!, changed);
+      const changedBytes = Buffer.from(bytes);
+      changedBytes[at]! ^= 0xff;
+      const files = [wholeDataset.snapshot.files[0]!, path.replace('.parquet', `-${at}.parquet`)];
+      writeFileSync(files[1]!, changedBytes);
       // The checksums find every change (block-checksums.ts); this is what happens to one that gets past them.
-      const segments = whole.snapshot.segments.map((segment) => ({
+      const segments = wholeDataset.snapshot.segments.map((segment) => ({
         ...segment,
         blockChecksums: undefined,
       }));
-      const changedSnapshot = { ...whole.snapshot, datasetId: at, files, segments };
-      const asked = runQuery(bench.engine, changedSnapshot, whole.fields, request);
-      const outcome = await asked.then(
+      const changedSnapshot = { ...wholeDataset.snapshot, datasetId: at, files, segments };
+      const pendingQuery = runQuery(bench.engine, changedSnapshot, wholeDataset.fields, request);
+      const outcome = await pendingQuery.then(
         ({ total }) => total,
         (error: { code?: string }) => error.code ?? String(error),
       );

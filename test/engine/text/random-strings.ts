@@ -42,11 +42,11 @@ const signs = [
 
 /** A text of words and signs; now and then null, empty, or nothing but signs. */
 export function randomText(random: Random): string | null {
-  const kind = below(random, 20);
+  const kind = randomBelow(random, 20);
   if (kind === 0) return null;
   if (kind === 1) return '';
   if (kind === 2) return pick(random, signs);
-  const words = 1 + below(random, kind === 3 ? 80 : 8);
+  const words = 1 + randomBelow(random, kind === 3 ? 80 : 8);
   let text = '';
   for (let i = 0; i < words; i++) text += randomWord(random) + pick(random, signs);
   return text;
@@ -54,19 +54,19 @@ export function randomText(random: Random): string | null {
 
 /** A word as it may stand in a text or be looked for. */
 export function randomWord(random: Random): string {
-  const kind = below(random, 10);
+  const kind = randomBelow(random, 10);
   if (kind < 3) return pick(random, oddWords);
   if (kind < 4) return pick(random, oddWords) + pick(random, oddWords);
-  if (kind < 5) return `w${below(random, 300)}`;
+  if (kind < 5) return `w${randomBelow(random, 300)}`;
   return pick(random, plainWords);
 }
 
 /** A whole number from 0 up to (not including) `limit`. */
-export function below(random: Random, limit: number): number {
+export function randomBelow(random: Random, limit: number): number {
   return Math.floor(random() * limit);
 }
 
-/** One of a list. */
+/** A random element of a list. */
 export function pick<T>(random: Random, list: readonly T[]): T {
-  return list[below(random, list.length)]!;
+  return list[randomBelow(random, list.length)]!;
 }

@@ -13,7 +13,7 @@ import {
 import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random, type Random } from '../../random.js';
 import { bytesOf, column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
-import { below, pick, randomText, randomWord } from './random-strings.js';
+import { randomBelow, pick, randomText, randomWord } from './random-strings.js';
 import { seed } from '../../seed.js';
 
 const columns = [
@@ -24,30 +24,30 @@ const columns = [
 ];
 
 let bench: Bench;
-let indexed: Dataset;
+let indexedDataset: Dataset;
 /** The same records in files of another writer, which makes no index. */
-let scanned: Dataset;
+let scannedDataset: Dataset;
 let records: readonly TestRow[];
 
 beforeAll(async () => {
   bench = await openBench(0);
-  const one = random(seed);
+  const nextRandom = random(seed);
   const row = (text: string | null): TestRow => ({
     t: text,
-    n: below(one, 4),
-    s: randomWord(one),
-    o: pick(one, [null, { n: 1 }, { t: text }, { n: 2, t: text }]),
+    n: randomBelow(nextRandom, 4),
+    s: randomWord(nextRandom),
+    o: pick(nextRandom, [null, { n: 1 }, { t: text }, { n: 2, t: text }]),
   });
-  const shared = Array.from({ length: 40 }, () => randomText(one));
+  const shared = Array.from({ length: 40 }, () => randomText(nextRandom));
   const segments = [
-    Array.from({ length: 300 }, () => row(randomText(one))),
-    Array.from({ length: 5000 }, () => row(pick(one, shared))),
+    Array.from({ length: 300 }, () => row(randomText(nextRandom))),
+    Array.from({ length: 5000 }, () => row(pick(nextRandom, shared))),
     [row(null)],
-    Array.from({ length: 200 }, () => row(randomText(one))),
+    Array.from({ length: 200 }, () => row(randomText(nextRandom))),
   ];
   records = segments.flat();
-  indexed = await bench.dataset(columns, segments);
-  scanned = withoutIndex(indexed);
+  indexedDataset = await bench.dataset(columns, segments);
+  scannedDataset = withoutIndex(indexedDataset);
 });
 afterAll(() => bench.close());
 
@@ -60,8 +60,8 @@ function withoutIndex({ snapshot, fields }: Dataset): Dataset {
     writeFileSync(path, cutIndex(readFileSync(file)));
     return path;
   });
-  const others = { checksum: 'other', blockChecksums: undefined };
-  const segments = snapshot.segments.map((segment) => ({ ...segment, ...others }));
+  const otherChecksums = { checksum: 'other', blockChecksums: undefined };
+  const segments = snapshot.segments.map((segment) => ({ ...segment, ...otherChecksums }));
   return { fields, snapshot: { ...snapshot, datasetId: 999, files, segments } };
 }
 
@@ -99,19 +99,19 @@ async function walk(body: Body, of: Dataset, limit: number): Promise<string[]> {
 }
 
 /** The terms from which queries are built. */
-function quoted(random: Random, most: number): string {
-  const list = Array.from({ length: 1 + below(random, most) }, () => randomWord(random));
+function quotedPhrase(random: Random, most: number): string {
+  const list = Array.from({ length: 1 + randomBelow(random, most) }, () => randomWord(random));
   return list.join(' ').replaceAll(/[\\"]/g, '');
 }
 
 function randomBody(random: Random): Body {
   const field = pick(random, ['t', 'o.t']);
-  const phrase = (): string => `${field}:"${quoted(random, 3)}"`;
-  switch (below(random, 7)) {
+  const phrase = (): string => `${field}:"${quotedPhrase(random, 3)}"`;
+  switch (randomBelow(random, 7)) {
     case 0:
-      return { filters: [[field, quoted(random, 1)]] };
+      return { filters: [[field, quotedPhrase(random, 1)]] };
     case 1:
-      return { filters: [[`${field}__contains`, quoted(random, 3)]] };
+      return { filters: [[`${field}__contains`, quotedPhrase(random, 3)]] };
     case 2:
       return { query: phrase() };
     case 3:
@@ -119,41 +119,44 @@ function randomBody(random: Random): Body {
     case 4:
       return { query: `${phrase()} AND NOT ${phrase()}` };
     case 5:
-      return { query: `+${phrase()} ${phrase()}`, filters: [[field, quoted(random, 1)]] };
+      return { query: `+${phrase()} ${phrase()}`, filters: [[field, quotedPhrase(random, 1)]] };
     default:
-      return { query: phrase(), filters: [['n', below(random, 4)]] };
+      return { query: phrase(), filters: [['n', randomBelow(random, 4)]] };
   }
 }
 
 describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   test('finds the records that a scan finds, in the same order', async () => {
-    const one = random(seed + 1);
+    const nextRandom = random(seed + 1);
     let found = 0;
     for (let i = 0; i < 150; i++) {
-      const body = randomBody(one);
-      const page = { limit: below(one, 60), offset: below(one, 4) === 0 ? below(one, 200) : 0 };
-      const got = { body, ...(await ask({ ...body, ...page }, indexed)) };
-      expect(got).toEqual({ body, ...(await ask({ ...body, ...page }, scanned)) });
-      found += got.total > 0 ? 1 : 0;
+      const body = randomBody(nextRandom);
+      const page = {
+        limit: randomBelow(nextRandom, 60),
+        offset: randomBelow(nextRandom, 4) === 0 ? randomBelow(nextRandom, 200) : 0,
+      };
+      const actualAnswer = { body, ...(await ask({ ...body, ...page }, indexedDataset)) };
+      expect(actualAnswer).toEqual({ body, ...(await ask({ ...body, ...page }, scannedDataset)) });
+      found += actualAnswer.total > 0 ? 1 : 0;
     }
     expect(found).toBeGreaterThan(40);
   });
 
   test('is walked in pages that come to the whole, whatever their size', async () => {
-    const one = random(seed + 2);
+    const nextRandom = random(seed + 2);
     for (const body of [{ filters: [['t', 'cancer']] }, { query: 't:(Breast OR type OR ß)' }]) {
-      const whole = (await ask({ ...body, limit: 10_000 }, indexed)).ids;
-      expect(whole.length).toBeGreaterThan(0);
-      expect(await walk(body, indexed, 50 + below(one, 900))).toEqual(whole);
+      const wholeIds = (await ask({ ...body, limit: 10_000 }, indexedDataset)).ids;
+      expect(wholeIds.length).toBeGreaterThan(0);
+      expect(await walk(body, indexedDataset, 50 + randomBelow(nextRandom, 900))).toEqual(wholeIds);
     }
   });
 
   test('gives lines and typed values in the same order, and none where nothing is found', async () => {
     for (const wanted of ['cancer', 'nowhere']) {
-      const asked = { filters: [['t', wanted]], fields: ['_id'], limit: 20 };
-      const { snapshot, fields } = indexed;
-      const request = parseQuery(asked, fields);
-      const { ids, total } = await ask(asked, indexed);
+      const askedBody = { filters: [['t', wanted]], fields: ['_id'], limit: 20 };
+      const { snapshot, fields } = indexedDataset;
+      const request = parseQuery(askedBody, fields);
+      const { ids, total } = await ask(askedBody, indexedDataset);
       expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
       const text = await runPage(bench.engine, snapshot, fields, request, 'csv');
       expect((await bytesOf(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
@@ -167,32 +170,32 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
 
   test('ranks by BM25 as a loop over the records does', async () => {
     for (const wanted of ['cancer', 'cancer breast', 'of the', 'ß']) {
-      const got = await ask({ filters: [['t', wanted]], limit: 10_000 }, indexed);
-      expect(got.ids).toEqual(naive(wanted));
+      const actualAnswer = await ask({ filters: [['t', wanted]], limit: 10_000 }, indexedDataset);
+      expect(actualAnswer.ids).toEqual(naiveRanking(wanted));
     }
   });
 });
 
 /** BM25 (k1 1.2, b 0.75) of all words over all records, read from the formula. */
-function naive(wanted: string): string[] {
-  const folded = (text: string): string[] => tokenize(text).map((word) => Buffer.from(foldTerm(word)).toString()); // prettier-ignore
-  const terms = folded(wanted);
-  const texts = records.map(({ t }) => (t === null ? null : folded(t as string)));
-  const present = texts.filter((text) => text !== null);
-  const average = present.reduce((sum, text) => sum + text.length, 0) / present.length;
+function naiveRanking(wanted: string): string[] {
+  const foldedWords = (text: string): string[] => tokenize(text).map((word) => Buffer.from(foldTerm(word)).toString()); // prettier-ignore
+  const terms = foldedWords(wanted);
+  const texts = records.map(({ t }) => (t === null ? null : foldedWords(t as string)));
+  const textsPresent = texts.filter((text) => text !== null);
+  const average = textsPresent.reduce((sum, text) => sum + text.length, 0) / textsPresent.length;
   const scores = texts.map((text) => {
     let score = 0;
     for (const term of terms) {
       const frequency = text?.filter((word) => word === term).length ?? 0;
       if (frequency === 0) return null;
-      const documents = present.filter((other) => other.includes(term)).length;
-      const idf = Math.log(1 + (present.length - documents + 0.5) / (documents + 0.5));
+      const documents = textsPresent.filter((other) => other.includes(term)).length;
+      const idf = Math.log(1 + (textsPresent.length - documents + 0.5) / (documents + 0.5));
       const length = text!.length / average;
       score += (idf * frequency * 2.2) / (frequency + 1.2 * (0.25 + 0.75 * length));
     }
     return score;
   });
-  const ids = indexed.snapshot.segments.flatMap(({ rows }, segment) =>
+  const ids = indexedDataset.snapshot.segments.flatMap(({ rows }, segment) =>
     Array.from({ length: rows }, (_, row) => `0000000001${segment.toString(36).padStart(4, '0')}${row.toString(36).padStart(5, '0')}`),
   ); // prettier-ignore
   return ids

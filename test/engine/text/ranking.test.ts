@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SegmentFile } from '../../../engine/query/memory/segment-file.js';
-import { completed } from '../../../engine/query/memory/cooperative-tasks.js';
+import { runToEnd } from '../../../engine/query/memory/cooperative-tasks.js';
 import { bm25Weight } from '../../../engine/text/bm25.js';
 import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
@@ -10,7 +10,7 @@ import { search } from '../../../engine/text/ranked-search.js';
 import type { RankedPage, RankedRow } from '../../../engine/text/ranking.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
-import { below, pick } from './random-strings.js';
+import { randomBelow, pick } from './random-strings.js';
 import { seed } from '../../seed.js';
 
 let bench: Bench;
@@ -24,29 +24,29 @@ const vocabulary = ['often', 'many', 'some', ...Array.from({ length: 2000 }, (_,
 function textOf(one: Random): readonly string[] | null {
   if (one() < 0.1) return null;
   // The best are few, and in blocks of which nothing else is good.
-  if (one() < 0.01) return Array(3 + below(one, 6)).fill(pick(one, vocabulary.slice(0, 3)));
-  return Array.from({ length: 1 + below(one, pick(one, [2, 7, 30])) }, () =>
+  if (one() < 0.01) return Array(3 + randomBelow(one, 6)).fill(pick(one, vocabulary.slice(0, 3)));
+  return Array.from({ length: 1 + randomBelow(one, pick(one, [2, 7, 30])) }, () =>
     one() < 0.3 ? pick(one, vocabulary.slice(0, 3)) : pick(one, vocabulary),
   );
 }
 
 beforeAll(async () => {
-  const one = random(seed);
-  const some = Array.from({ length: 60 }, () => textOf(one));
+  const nextRandom = random(seed);
+  const someTexts = Array.from({ length: 60 }, () => textOf(nextRandom));
   const alike = vocabulary.slice(3, 1503).map((word) => [...Array<string>(8).fill('often'), word]);
   const list = (rows: number, make: () => readonly string[] | null) =>
     Array.from({ length: rows }, make);
   texts = [
-    list(50, () => textOf(one)),
-    list(4000, () => textOf(one)),
-    // More texts that are as good as each other than are kept: those that come later have rows between those of the others.
-    list(4000, () => pick(one, alike)),
-    list(3000, () => pick(one, some)),
+    list(50, () => textOf(nextRandom)),
+    list(4000, () => textOf(nextRandom)),
+    // More texts of equal score than are kept: later ones have rows between those of the others.
+    list(4000, () => pick(nextRandom, alike)),
+    list(3000, () => pick(nextRandom, someTexts)),
     [null],
-    list(2500, () => textOf(one)),
-    list(2000, () => pick(one, some)),
+    list(2500, () => textOf(nextRandom)),
+    list(2000, () => pick(nextRandom, someTexts)),
     // Alike again, so that blocks are as good as each other.
-    list(1500, () => [pick(one, ['often', 'often', 'word7']), pick(one, vocabulary)]),
+    list(1500, () => [pick(nextRandom, ['often', 'often', 'word7']), pick(nextRandom, vocabulary)]),
   ];
   const rows = texts.map((segment) =>
     segment.map((words): TestRow => ({ t: words && words.join(' ') })),
@@ -57,7 +57,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 /** BM25 of all texts with the word as textbooks have it (k1 1.2, b 0.75), best first and then in the order of their places. */
-function naive(word: string): readonly RankedRow[] {
+function naiveRanking(word: string): readonly RankedRow[] {
   const all = texts.flatMap((segment, number) =>
     segment.flatMap((words, row) => (words ? [{ words, segment: number, row }] : [])),
   );
@@ -66,9 +66,13 @@ function naive(word: string): readonly RankedRow[] {
   const rarity = Math.log(1 + (all.length - found.length + 0.5) / (found.length + 0.5));
   return found
     .map(({ words, segment, row }) => {
-      const times = words.filter((other) => other === word).length;
-      const long = 1.2 * (1 - 0.75 + (0.75 * words.length) / average);
-      return { segment, row, score: (rarity * times * 2.2) / (times + long) };
+      const occurrenceCount = words.filter((other) => other === word).length;
+      const lengthWeight = 1.2 * (1 - 0.75 + (0.75 * words.length) / average);
+      return {
+        segment,
+        row,
+        score: (rarity * occurrenceCount * 2.2) / (occurrenceCount + lengthWeight),
+      };
     })
     .sort(
       (a, b) =>
@@ -98,37 +102,42 @@ function ranked(word: string, page: RankedPage) {
   );
   const query = { kind: 'and', items: [phrase] } as const;
   const segments = matchers.map((matcher, number) => ({ number, matcher: () => matcher }));
-  return completed(search(segments, { query, phrases: [{ terms, boost: 1, weight }], page }));
+  return runToEnd(search(segments, { query, phrases: [{ terms, boost: 1, weight }], page }));
 }
 
 describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
   test('is that of a naive model, wherever the page begins and however long it is', async () => {
-    const one = random(seed + 1);
+    const nextRandom = random(seed + 1);
     for (let i = 0; i < 60; i++) {
-      const word = pick(one, [...vocabulary.slice(0, 3), 'word7', pick(one, vocabulary)]);
-      const whole = naive(word);
-      const limit = pick(one, [0, 1, 10, 100, 700]);
-      const offset = pick(one, [0, 0, 5, below(one, whole.length + 10)]);
+      const word = pick(nextRandom, [
+        ...vocabulary.slice(0, 3),
+        'word7',
+        pick(nextRandom, vocabulary),
+      ]);
+      const wholeRanking = naiveRanking(word);
+      const limit = pick(nextRandom, [0, 1, 10, 100, 700]);
+      const offset = pick(nextRandom, [0, 0, 5, randomBelow(nextRandom, wholeRanking.length + 10)]);
       const { rows, total } = ranked(word, { after: undefined, offset, limit });
       const places = (list: readonly RankedRow[]) => list.map(({ segment, row }) => [segment, row]);
-      const wanted = whole.slice(offset, offset + limit);
-      const asked = { word, offset, limit };
-      expect({ ...asked, total, places: places(rows) }).toEqual({ ...asked, total: whole.length, places: places(wanted) }); // prettier-ignore
-      for (const [at, { score }] of rows.entries()) expect(score).toBeCloseTo(wanted[at]!.score, 9);
+      const expectedPage = wholeRanking.slice(offset, offset + limit);
+      const askedPage = { word, offset, limit };
+      expect({ ...askedPage, total, places: places(rows) }).toEqual({ ...askedPage, total: wholeRanking.length, places: places(expectedPage) }); // prettier-ignore
+      for (const [at, { score }] of rows.entries())
+        expect(score).toBeCloseTo(expectedPage[at]!.score, 9);
     }
   });
 
   test('goes on behind any of its rows', async () => {
-    const one = random(seed + 2);
+    const nextRandom = random(seed + 2);
     for (const word of ['often', 'some', 'word7']) {
-      const whole = naive(word);
+      const wholeRanking = naiveRanking(word);
       let after: RankedRow | undefined;
-      for (let seen = 0; seen < Math.min(whole.length, 3000);) {
-        const limit = 1 + below(one, 400);
+      for (let seen = 0; seen < Math.min(wholeRanking.length, 3000);) {
+        const limit = 1 + randomBelow(nextRandom, 400);
         const { rows } = ranked(word, { after, offset: 0, limit });
-        const wanted = whole.slice(seen, seen + limit);
+        const expectedPage = wholeRanking.slice(seen, seen + limit);
         expect(rows.map(({ segment, row }) => [word, seen, segment, row])).toEqual(
-          wanted.map(({ segment, row }) => [word, seen, segment, row]),
+          expectedPage.map(({ segment, row }) => [word, seen, segment, row]),
         );
         after = rows.at(-1);
         seen += limit;

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
 import { random, type Random } from '../../random.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll, type ReadAll } from '../read-all.js';
 import { seed } from '../../seed.js';
 
-async function read(
+async function readBed(
   text: string | Uint8Array,
   options: { targetBytes?: number; params?: Record<string, unknown>; name?: string } = {},
 ): Promise<ReadAll> {
@@ -43,7 +43,7 @@ chr22 2000 6000 cloneB 900 - 2000 6000 255,0,0 2 433,399, 0,3601
 `;
 
 test('reads the fields of BED12 (example of the UCSC format page)', async () => {
-  const { rows, notes, genomeBuild } = await read(tracks + genes);
+  const { rows, notes, genomeBuild } = await readBed(tracks + genes);
   expect(notes).toEqual([]);
   expect(genomeBuild).toBe('GRCh38');
   expect(rows[0]).toEqual({
@@ -65,15 +65,17 @@ test('reads the fields of BED12 (example of the UCSC format page)', async () => 
 });
 
 test('has no coordinates without a build, and those of the parameter before those of the file', async () => {
-  const { rows, genomeBuild } = await read(genes);
+  const { rows, genomeBuild } = await readBed(genes);
   expect(genomeBuild).toBeNull();
   expect(rows[0]).not.toHaveProperty('genomic_coordinates');
-  const asked = await read(tracks + genes, { params: { genome_build: 'GRCh37' } });
-  expect(asked.rows[0]).toMatchObject({ genomic_coordinates: { build: 'GRCh37', start: 1001 } });
+  const askedRead = await readBed(tracks + genes, { params: { genome_build: 'GRCh37' } });
+  expect(askedRead.rows[0]).toMatchObject({
+    genomic_coordinates: { build: 'GRCh37', start: 1001 },
+  });
 });
 
 test('a feature without bases has the coordinates of the base before it', async () => {
-  const { rows } = await read('1\t7\t7\n1\t0\t0\n1\t0\t1\n', {
+  const { rows } = await readBed('1\t7\t7\n1\t0\t0\n1\t0\t1\n', {
     params: { genome_build: 'GRCh38' },
   });
   expect(rows.map(({ genomic_coordinates: place }) => place)).toEqual([
@@ -84,10 +86,10 @@ test('a feature without bases has the coordinates of the base before it', async 
 });
 
 test('names the columns after the twelfth, and creates only columns that a line has', async () => {
-  const twelve = genes.split('\n')[0]!.replaceAll(' ', '\t');
-  const { rows, columns } = await read(`${twelve}\tgene one\t2\n`);
+  const twelveFields = genes.split('\n')[0]!.replaceAll(' ', '\t');
+  const { rows, columns } = await readBed(`${twelveFields}\tgene one\t2\n`);
   expect(rows[0]).toMatchObject({ name: 'cloneA', field_13: 'gene one', field_14: '2' });
-  expect((await read('chr1\t1\t2\n')).columns[0]!.map(({ name }) => name)).toEqual([
+  expect((await readBed('chr1\t1\t2\n')).columns[0]!.map(({ name }) => name)).toEqual([
     'chrom',
     'chromStart',
     'chromEnd',
@@ -100,7 +102,7 @@ test('names the columns after the twelfth, and creates only columns that a line 
 
 test('fields are separated by tabs if the line has one, else by blanks; a dot and an empty field are null', async () => {
   const text = 'chr1\t1\t2\ttwo words\t.\t.\nchr1  1   2  name 5\r\n\r\n \nchr1\t3\t4\t\t7\n';
-  const result = await read(text);
+  const result = await readBed(text);
   expect(result.notes).toEqual([]);
   expect(fieldsOf(result)).toEqual([
     { chrom: 'chr1', chromStart: 1, chromEnd: 2, name: 'two words' },
@@ -124,7 +126,7 @@ test.each([
   ['chr1\t1\t5\tn\t1\t+\t1\t5\t0\t2\t3,\t0,1', 'blockSizes', '1 items, blockCount is 2'],
   ['chr1\t1\t5\tn\t1\t+\t1\t5\t0\t1\ta\t0', 'blockSizes', '"a" is not a list of whole numbers'],
 ])('rejects %j with its line and the reason', async (line, field, message) => {
-  const result = await read(`chr1\t1\t2\n${line}\nchr1\t3\t4\n`);
+  const result = await readBed(`chr1\t1\t2\n${line}\nchr1\t3\t4\n`);
   expect(result.notes).toMatchObject([{ level: 'reject', line: 2, field }]);
   expect(result.notes[0]!.message).toContain(message);
   expect(result.rows.map(({ chromStart }) => chromStart)).toEqual([1, 3]);
@@ -137,34 +139,34 @@ test('a score that is NaN or infinite is null with a counted warning, and an err
     expect([error, rows.map(({ score }) => score)]).toEqual([null, [1, null, null, null, null]]);
     expect([findings.counts, findings.warnings, findings.errors]).toEqual([{ 304: 2, 305: 2 }, 4, 0]);
   }
-  const strict = { ...lenient, strict: true };
-  expect((await importSource(text, 'bed', { validation: strict })).findings).toMatchObject({ counts: { 304: 2, 305: 2 }, errors: 4 });
-  const declared = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
-  const { error, findings } = await importSource(text, 'bed', { known: [declared] });
+  const strictParams = { ...lenientParams, strict: true };
+  expect((await importSource(text, 'bed', { validation: strictParams })).findings).toMatchObject({ counts: { 304: 2, 305: 2 }, errors: 4 });
+  const declaredColumn = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
+  const { error, findings } = await importSource(text, 'bed', { known: [declaredColumn] });
   expect([error, findings.counts]).toEqual(['file, line 2: field score: the value is NaN (code 304, NaN Value for Field); 3 more errors', { 304: 2, 305: 2 }]);
-  const disabled = await importSource(text, 'bed', { known: [declared], validation: { ...lenient, disable: true } });
+  const disabled = await importSource(text, 'bed', { known: [declaredColumn], validation: { ...lenientParams, disable: true } });
   expect([disabled.error, disabled.findings.counts, disabled.rows.length]).toEqual([null, {}, 5]);
 }); // prettier-ignore
 
 test('bytes that are not UTF-8 become U+FFFD, with a warning', async () => {
   const text = Buffer.concat([Buffer.from('chr1\t1\t2\ta'), Buffer.of(0xff), Buffer.from('b\n')]);
-  const { rows, notes } = await read(text);
+  const { rows, notes } = await readBed(text);
   expect(rows[0]).toMatchObject({ name: 'a\ufffdb' });
   expect(notes).toMatchObject([{ level: 'warn', line: 1 }]);
 });
 
 test('reads a compressed file, an empty one, and one of comments alone', async () => {
-  const packed = await read(gzipSync(tracks + genes), { name: 'x.bed.gz' });
-  expect(packed.rows).toHaveLength(2);
-  expect(await read('')).toMatchObject({ rows: [], warnings: ['the file is empty'] });
-  expect(await read('# nothing\n')).toMatchObject({ rows: [], notes: [] });
+  const packedRead = await readBed(gzipSync(tracks + genes), { name: 'x.bed.gz' });
+  expect(packedRead.rows).toHaveLength(2);
+  expect(await readBed('')).toMatchObject({ rows: [], warnings: ['the file is empty'] });
+  expect(await readBed('# nothing\n')).toMatchObject({ rows: [], notes: [] });
 });
 
 test('is chosen by the extension, and by a BED track line in files of other names', () => {
   expect(readerForFile('peaks.BED.gz').name).toBe('bed');
-  const others = readers.filter(({ name }) => name !== 'bed');
+  const otherReaders = readers.filter(({ name }) => name !== 'bed');
   for (const start of [tracks + genes, genes])
-    expect(others.filter((reader) => reader.recognizes?.(start))).toEqual([]);
+    expect(otherReaders.filter((reader) => reader.recognizes?.(start))).toEqual([]);
   const { recognizes } = readerNamed('bed');
   expect(recognizes!(tracks + genes)).toBe(true);
   expect(recognizes!('track type=bedGraph\nchr1 1 2 3\n')).toBe(true);
@@ -180,7 +182,7 @@ describe('bedGraph, narrowPeak, broadPeak and gappedPeak', () => {
 
   test('have the fields of UCSC (examples of its format pages), and coordinates', async () => {
     const params = { genome_build: 'GRCh38' };
-    const read1 = async (text: string, name: string) => (await read(text, { name, params })).rows[0];
+    const read1 = async (text: string, name: string) => (await readBed(text, { name, params })).rows[0];
     expect(await read1(graph, 'x.bedGraph')).toEqual({
       genomic_coordinates: { build: 'GRCh38', chromosome: '19', start: 49302001, stop: 49302300 },
       chrom: 'chr19', chromStart: 49302000, chromEnd: 49302300, dataValue: -1,
@@ -210,8 +212,8 @@ describe('bedGraph, narrowPeak, broadPeak and gappedPeak', () => {
     ['nine fields with three numbers', peak.replace('\t50\n', '\n'), 'x.bed', 'qValue'],
     ['nine fields of BED', 'chr1\t1\t2\tn\t0\t+\t1\t2\t0\nchr1\t1\t2\tn\t0\t+\t1\t2\t0\n', 'x.bed', 'itemRgb'],
   ])('are told by %s', async (_, text, name, last) => {
-    const packed = name.endsWith('.gz') ? gzipSync(text) : text;
-    const { columns, warnings } = await read(packed, { name });
+    const packedText = name.endsWith('.gz') ? gzipSync(text) : text;
+    const { columns, warnings } = await readBed(packedText, { name });
     expect([columns[0]!.at(-1)?.name, warnings]).toEqual([last, []]);
     expect(readerForFile(name).name).toBe('bed');
   });
@@ -219,19 +221,19 @@ describe('bedGraph, narrowPeak, broadPeak and gappedPeak', () => {
   test('a value that is NaN is null with a warning, text is an error', async () => {
     const { rows, findings, error } = await importSource(`${graph}chr1\t5\t6\tNaN\n`, 'bed', { name: 'x.bg' });
     expect([error, rows.map(({ dataValue }) => dataValue), findings.counts]).toEqual([null, [-1, -0.75, null], { 304: 1 }]);
-    const bad = await importSource(`${graph}chr1\t5\t6\thigh\n`, 'bed', { name: 'x.bg' });
-    expect(bad.error).toContain('line 3: field dataValue: "high" is not a number');
-    const odd = await importSource(peak.replace('\t50\n', '\t5.5\n'), 'bed', { name: 'x.narrowPeak' });
-    expect(odd.error).toContain('line 1: field peak: "5.5" is not a whole number');
+    const badRead = await importSource(`${graph}chr1\t5\t6\thigh\n`, 'bed', { name: 'x.bg' });
+    expect(badRead.error).toContain('line 3: field dataValue: "high" is not a number');
+    const oddRead = await importSource(peak.replace('\t50\n', '\t5.5\n'), 'bed', { name: 'x.narrowPeak' });
+    expect(oddRead.error).toContain('line 1: field peak: "5.5" is not a whole number');
   });
 
   test('are the same for any split', async () => {
     const text = 'track type=bedGraph db=hg38\n' + graph.repeat(50);
-    const whole = await importSource(text, 'bed');
-    expect(whole.rows).toHaveLength(100);
+    const wholeRead = await importSource(text, 'bed');
+    expect(wholeRead.rows).toHaveLength(100);
     for (const targetBytes of [1, 100, 5000]) {
       const { rows, columns } = await importSource(text, 'bed', { targetBytes });
-      expect([rows, columns]).toEqual([whole.rows, whole.columns]);
+      expect([rows, columns]).toEqual([wholeRead.rows, wholeRead.columns]);
     }
   });
 }); // prettier-ignore
@@ -260,8 +262,8 @@ function lineOf(next: Random, width: number): string {
   return fields.slice(0, width).join(next() < 0.5 ? '\t' : ' ');
 }
 
-/** What a line holds, read in the simplest way. */
-function naive(line: string): Record<string, unknown> {
+/** The fields of a line, read in the simplest way. */
+function naiveRecord(line: string): Record<string, unknown> {
   const names = 'chrom chromStart chromEnd name score strand thickStart thickEnd itemRgb blockCount blockSizes blockStarts'.split(' '); // prettier-ignore
   const record: Record<string, unknown> = {};
   for (const [i, text] of line.split(/[\t ]/).entries()) {
@@ -278,13 +280,13 @@ function naive(line: string): Record<string, unknown> {
 test(`reads the records that a naive parser reads, however the file is split (seed ${seed})`, async () => {
   const next = random(seed);
   const lines = Array.from({ length: 3000 }, () => lineOf(next, 3 + Math.floor(next() * 11)));
-  const result = await read(lines.join('\n'), {
+  const result = await readBed(lines.join('\n'), {
     targetBytes: 500 + Math.floor(next() * 20_000),
     params: { genome_build: 'GRCh38' },
   });
   expect(result.notes).toEqual([]);
   expect(result.chunks).toBeGreaterThan(3);
-  const expected = lines.map(naive);
+  const expected = lines.map(naiveRecord);
   expect(fieldsOf(result)).toEqual(expected);
   for (const [i, { genomic_coordinates: place }] of result.rows.entries()) {
     const { chromStart, chromEnd } = expected[i] as { chromStart: number; chromEnd: number };

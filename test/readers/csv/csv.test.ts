@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Column, StoredType } from '../../../engine/core/types.js';
 import { readerForFile, readerNamed } from '../../../readers/index.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { importFile, type FileOptions } from '../import-source.js';
 import { typesOf } from '../rows.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function read(
+async function readCsv(
   text: string | Uint8Array,
   params: Record<string, unknown> = {},
   options: FileOptions = {},
@@ -22,7 +22,7 @@ async function read(
 
 /** The rows as lists of cells, under their names. */
 async function table(text: string | Uint8Array, params: Record<string, unknown> = {}) {
-  const { rows, error, columns } = await read(text, params);
+  const { rows, error, columns } = await readCsv(text, params);
   if (error !== null) return error;
   return [columns.map(({ name }) => name), ...rows.map((row) => Object.values(row))];
 }
@@ -271,7 +271,7 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
   });
 });
 
-// F8 of the threat catalogue.
+// The cases of row F8 of the threat catalogue.
 describe('unusual files', () => {
   test.each<[string, string, unknown]>([
     ['an empty file', '', [[]]],
@@ -422,8 +422,8 @@ describe('unusual files', () => {
     expect(await table('a\n1\n', { header: 5 })).toContain(
       'header is row 5 (the first is 0), the file has 2 rows',
     );
-    expect((await read('', { header: 5 })).warnings).toEqual(['the file is empty']);
-    expect((await read('# x\n')).warnings).toEqual(['the file has no rows']);
+    expect((await readCsv('', { header: 5 })).warnings).toEqual(['the file is empty']);
+    expect((await readCsv('# x\n')).warnings).toEqual(['the file has no rows']);
   });
 
   test('skipcols that leave no column is refused', async () => {
@@ -436,7 +436,7 @@ describe('unusual files', () => {
       ['a,b\n', 2],
       [`a,b\n${lines}\r\n`, 200_003],
     ] as const) {
-      const found = await read(`${before}1,"${'0123456789 "" abc\n'.repeat(1_100_000)}`);
+      const found = await readCsv(`${before}1,"${'0123456789 "" abc\n'.repeat(1_100_000)}`);
       expect(found.error).toBe(
         `it.csv, line ${line}: a quote that is opened here is not closed within 16 MiB, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`,
       );
@@ -444,36 +444,36 @@ describe('unusual files', () => {
   });
 
   test('100,000 columns are refused by the limit (T0: columnsPerImport), 400 by the code, 150 with a warning', async () => {
-    const wide = (columns: number) => {
+    const wideTable = (columns: number) => {
       const cells = Array.from({ length: columns }, (_, i) => `c${i}`).join(',');
       return `${cells}\n${cells.replaceAll('c', '')}\n`;
     };
-    expect((await read(wide(100_000))).error).toContain(
+    expect((await readCsv(wideTable(100_000))).error).toContain(
       'the file has 100000 columns, and 10000 are the most that an import may have: split them over several files',
     );
-    expect((await read(wide(400))).error).toContain(
+    expect((await readCsv(wideTable(400))).error).toContain(
       'the record has 400 columns, and one with 400 or more is an error: split it into several records, or set validation_params.disable to store it (code 400',
     );
-    const { error, findings } = await read(wide(399));
+    const { error, findings } = await readCsv(wideTable(399));
     expect([error, findings.warnings]).toEqual([null, 1]);
-    expect((await read(wide(149))).findings.warnings).toBe(0);
+    expect((await readCsv(wideTable(149))).findings.warnings).toBe(0);
   });
 
   test('cells beyond the header are stored in columns named by position, with a warning', async () => {
-    const every = await read('a,b\n1,2,x\n3,4,y\n');
+    const every = await readCsv('a,b\n1,2,x\n3,4,y\n');
     expect(every.rows).toEqual([{ a: 1, b: 2, column_2: 'x' }, { a: 3, b: 4, column_2: 'y' }]);
     expect(every.warnings).toEqual(['the rows have 3 cells and the header has 2 names: the others are named by their positions, column_2']);
     expect(every.findings.warnings).toBe(0);
     const text = 'column_2,b\n1,2\n3,4,y,,5\n6,7,,\n8,9,z\n';
     for (const targetBytes of [1, 1 << 20]) {
-      const some = await read(text, {}, { targetBytes });
-      expect(some.rows.map((row) => Object.values(row))).toEqual([[1, 2, null, null], [3, 4, 'y', '5'], [6, 7, null, null], [8, 9, 'z', null]]);
-      expect(some.columns.map(({ name }) => name)).toEqual(['column_2', 'b', 'column_2_2', 'column_4']);
-      expect(some.findings).toMatchObject({ errors: 0, warnings: 2, examples: [{ code: 0, line: 3, count: 2 }] });
+      const someRead = await readCsv(text, {}, { targetBytes });
+      expect(someRead.rows.map((row) => Object.values(row))).toEqual([[1, 2, null, null], [3, 4, 'y', '5'], [6, 7, null, null], [8, 9, 'z', null]]);
+      expect(someRead.columns.map(({ name }) => name)).toEqual(['column_2', 'b', 'column_2_2', 'column_4']);
+      expect(someRead.findings).toMatchObject({ errors: 0, warnings: 2, examples: [{ code: 0, line: 3, count: 2 }] });
     }
-    const strict = await read(text, {}, { validation: { ...lenient, strict: true } });
-    expect(strict.findings).toMatchObject({ errors: 2 });
-    expect((await read(`a,b\n1,2${','.repeat(10_000)}x\n`)).error).toContain('the file has 10002 columns, and 10000 are the most');
+    const strictRead = await readCsv(text, {}, { validation: { ...lenientParams, strict: true } });
+    expect(strictRead.findings).toMatchObject({ errors: 2 });
+    expect((await readCsv(`a,b\n1,2${','.repeat(10_000)}x\n`)).error).toContain('the file has 10002 columns, and 10000 are the most');
   }); // prettier-ignore
 
   test.each<[string, string, unknown]>([
@@ -516,39 +516,41 @@ describe('unusual files', () => {
     const isOther = !text.split('\n')[0]!.includes(usual) && (want as unknown[][])[0]!.length > 1;
     expect(warnings).toHaveLength(isOther || text.startsWith('name') || text.includes('"b') ? 1 : 0);
     writeFileSync(join(folder, 'it'), text);
-    const given = await importFile(join(folder, 'it'), name, reader, { params: { delimiter: usual } });
-    expect(given.warnings).toEqual([]);
+    const givenRead = await importFile(join(folder, 'it'), name, reader, { params: { delimiter: usual } });
+    expect(givenRead.warnings).toEqual([]);
   }); // prettier-ignore
 
   test('Latin-1 is read, found by its bytes with a warning, or declared without', async () => {
     const latin = (text: string) => Buffer.from(text, 'latin1');
-    const found = await read(latin('caf\xe9,t\nna\xefve,1\nplain,2\n'));
+    const found = await readCsv(latin('caf\xe9,t\nna\xefve,1\nplain,2\n'));
     expect(found.rows).toEqual([{ café: 'naïve', t: 1 }, { café: 'plain', t: 2 }]);
     expect(found.warnings).toEqual([expect.stringContaining('in the header, text that is not UTF-8 was read as Latin-1')]);
     expect(found.findings.examples).toMatchObject([{ level: 'warning', code: 0, line: 2, field: 'café', count: 1 }]);
-    const declared = await read(latin('caf\xe9,t\nna\xefve,\xc3\xa9\n'), { encoding: 'Latin-1' });
-    expect([declared.rows, declared.warnings, declared.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
-    const utf8 = await read(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
+    const declaredRead = await readCsv(latin('caf\xe9,t\nna\xefve,\xc3\xa9\n'), { encoding: 'Latin-1' });
+    expect([declaredRead.rows, declaredRead.warnings, declaredRead.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
+    const utf8 = await readCsv(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
     expect(utf8.rows).toEqual([{ a: 'na\ufffdve' }]);
-    // Beside a character of UTF-8, a byte that is none is damage.
-    expect((await read(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
+    // Beside a character of UTF-8, an invalid byte is damage.
+    expect((await readCsv(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
     expect(() => readerNamed('csv').params({ encoding: 'ebcdic' })).toThrow('encoding: expected utf-8, latin-1, utf-16, utf-16le or utf-16be');
   }); // prettier-ignore
 
   test('fewer cells are a warning with its line, an error under strict validation', async () => {
     const text = 'a,b\n1,2\n"x\ny",1\n3\n';
-    expect((await read(text)).findings.examples).toMatchObject([
+    expect((await readCsv(text)).findings.examples).toMatchObject([
       { code: 0, level: 'warning', line: 5, message: '1 of 2 cells: the missing ones are null' },
     ]);
-    const strict = { validation: { ...lenient, strict: true } };
-    expect((await read(text, {}, strict)).error).toContain('it.csv, line 5: 1 of 2 cells');
+    const strictOptions = { validation: { ...lenientParams, strict: true } };
+    expect((await readCsv(text, {}, strictOptions)).error).toContain(
+      'it.csv, line 5: 1 of 2 cells',
+    );
   });
 });
 
 describe('types', () => {
   test('numbers are doubles, other cells make the column a string with the text of the cells', async () => {
     const rows = ['1,007,1.50,1e400,x,5,nan', '-2,8,NA,2,,,1', '3e2,9,3,3,"",,2'];
-    const { columns, rows: found } = await read(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
+    const { columns, rows: found } = await readCsv(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
     expect(typesOf(columns)).toBe('a:double b:double c:double d:double e:string f:double g:double');
     expect(found).toEqual([
       { a: 1, b: 7, c: 1.5, d: null, e: 'x', f: 5, g: null },
@@ -561,7 +563,7 @@ describe('types', () => {
 
   test.each([1, 40, 1 << 20])('texts that stand for no value are null among numbers and text elsewhere, in pieces of %i bytes', async (targetBytes) => {
     const lines = nulls.flatMap((cell, i) => [`${cell},${cell},${cell},${i}`, `${i}.5,x${i},${cell},${i}`]);
-    const { rows, columns, error, findings } = await read(`n,t,only,i\n${lines.join('\n')}\n`, {}, { targetBytes });
+    const { rows, columns, error, findings } = await readCsv(`n,t,only,i\n${lines.join('\n')}\n`, {}, { targetBytes });
     expect(error).toBeNull();
     expect(typesOf(columns)).toBe('n:double t:string only:string i:double');
     expect(rows).toEqual(
@@ -577,7 +579,7 @@ describe('types', () => {
     const cells = ['NA', '01', '.', '', '2.50', 'NaN', ...Array.from({ length: 700 }, () => '7'), 'x'];
     for (const targetBytes of [30, 1 << 20]) {
       const text = `t,i\n${cells.map((cell) => `${cell},1`).join('\n')}\n`;
-      const { rows } = await read(text, {}, { targetBytes });
+      const { rows } = await readCsv(text, {}, { targetBytes });
       expect(rows.map((row) => row['t'])).toEqual(cells.map((cell) => (cell === '' ? null : cell)));
     }
   }); // prettier-ignore
@@ -595,31 +597,31 @@ describe('types', () => {
     ['1e999', 305],
   ])('%s among numbers is null and warning %i, an error where somebody declared a number', async (cell, code) => {
     const text = `a,n\n1,2\n1,${cell}\n"x\ny",3\n1,${cell}\n`;
-    const { rows, findings, error } = await read(text);
+    const { rows, findings, error } = await readCsv(text);
     expect(error).toBeNull();
     expect(rows.map((row) => row['n'])).toEqual([2, null, 3, null]);
     const finding = { code, level: 'warning', line: 3, field: 'n', count: 2 };
     expect(findings).toMatchObject({ counts: { [code]: 2 }, examples: [finding] });
-    const strict = await read(text, {}, { validation: { ...lenient, strict: true } });
-    expect(strict.findings).toMatchObject({ errors: 2, records: 2 });
-    expect(strict.error).toContain(`it.csv, line 3: field n: a value is`);
+    const strictRead = await readCsv(text, {}, { validation: { ...lenientParams, strict: true } });
+    expect(strictRead.findings).toMatchObject({ errors: 2, records: 2 });
+    expect(strictRead.error).toContain(`it.csv, line 3: field n: a value is`);
     for (const type of ['double', 'float', 'long', 'integer'] as const) {
       const stored: Column = { name: 'n', physical: 'n', type, isList: false };
-      const later = await read(text, {}, { known: [stored] });
-      expect(later.rows.map((row) => row['n'])).toEqual([2, null, 3, null]);
-      expect(later.findings.counts).toEqual({ [code]: 2 });
-      const declared = await read(text, {}, { known: [{ ...stored, isDeclared: true }] });
-      expect(declared.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
-      const missing = await read('n\nNA\n.\n1\n', {}, { known: [{ ...stored, isDeclared: true }] });
+      const laterRead = await readCsv(text, {}, { known: [stored] });
+      expect(laterRead.rows.map((row) => row['n'])).toEqual([2, null, 3, null]);
+      expect(laterRead.findings.counts).toEqual({ [code]: 2 });
+      const declaredRead = await readCsv(text, {}, { known: [{ ...stored, isDeclared: true }] });
+      expect(declaredRead.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
+      const missing = await readCsv('n\nNA\n.\n1\n', {}, { known: [{ ...stored, isDeclared: true }] });
       expect([missing.error, missing.rows]).toEqual([null, [{ n: null }, { n: null }, { n: 1 }]]);
     }
-    const texts = await read('t\nx\nNaN\n-inf\n', {}, { known: [{ name: 't', physical: 't', type: 'string', isList: false }] });
+    const texts = await readCsv('t\nx\nNaN\n-inf\n', {}, { known: [{ name: 't', physical: 't', type: 'string', isList: false }] });
     expect(texts.rows.map((row) => row['t'])).toEqual(['x', 'NaN', '-inf']);
   }); // prettier-ignore
 
   test('chromosomes stay text, by name and content', async () => {
     const text = 'Chromosome\tchrom_length\tChr\tnumber\tchr\n1\t249250621\t22\t1\t0.5\n2\t243199373\t7\t2\t1.5\n';
-    const { columns, rows } = await read(text, { delimiter: '\t' });
+    const { columns, rows } = await readCsv(text, { delimiter: '\t' });
     expect(typesOf(columns)).toBe('Chromosome:string chrom_length:double Chr:string number:double chr:double');
     expect(rows[1]).toEqual({ Chromosome: '2', chrom_length: 243199373, Chr: '7', number: 2, chr: 1.5 });
   }); // prettier-ignore
@@ -627,7 +629,7 @@ describe('types', () => {
   test('one cell that is not a number makes the column a string with the text of all cells', async () => {
     const cells = Array.from({ length: 3000 }, (_, i) => (i === 2900 ? 'X' : `00${i}.50`));
     for (const targetBytes of [100, 5000, 1 << 20]) {
-      const { rows, rewritten, chunks } = await read(
+      const { rows, rewritten, chunks } = await readCsv(
         `n,t\n${cells.map((cell) => `1,${cell}`).join('\n')}`,
         {},
         { targetBytes },
@@ -655,11 +657,11 @@ describe('types', () => {
     ['string', true, 'x', ['x']],
     ['json', false, 'say "x"', 'say "x"'],
   ])('a field of type %s (list: %s) stores its values', async (type, isList, cell, want) => {
-    const known: Column[] = [{ name: 'v', physical: 'v', type, isList, isDeclared: true }];
-    const { rows, error } = await read(
+    const knownColumns: Column[] = [{ name: 'v', physical: 'v', type, isList, isDeclared: true }];
+    const { rows, error } = await readCsv(
       `v,w\n"${cell.replaceAll('"', '""')}",1\n,2\n`,
       {},
-      { known },
+      { known: knownColumns },
     );
     if (typeof want === 'string' && want.startsWith('code')) expect(error).toContain(want);
     else
@@ -673,41 +675,41 @@ describe('types', () => {
   });
 
   test('a cell longer than a string may be makes its column a text, with a warning', async () => {
-    const long = 'é'.repeat(16_384);
-    const { rows, error, findings, columns } = await read(`a\nx\n${long}\n`);
-    expect([error, rows, columns[0]!.type]).toEqual([null, [{ a: 'x' }, { a: long }], 'text']);
+    const longText = 'é'.repeat(16_384);
+    const { rows, error, findings, columns } = await readCsv(`a\nx\n${longText}\n`);
+    expect([error, rows, columns[0]!.type]).toEqual([null, [{ a: 'x' }, { a: longText }], 'text']);
     expect(findings.counts).toEqual({ 306: 1 });
-    const validation = { ...lenient, disable: true };
-    expect((await read(`a\n${long}\n`, {}, { validation })).rows).toEqual([{ a: long }]);
+    const validation = { ...lenientParams, disable: true };
+    expect((await readCsv(`a\n${longText}\n`, {}, { validation })).rows).toEqual([{ a: longText }]);
   });
 
   test('whole numbers that doubles cannot hold make a long, with a warning', async () => {
     const big = ['9007199254740993', '-9223372036854775808', '5', '', '1e3'];
-    const rest = Array.from({ length: 400 }, (_, i) => `${i}`);
+    const restOfCells = Array.from({ length: 400 }, (_, i) => `${i}`);
     for (const targetBytes of [40, 1 << 20]) {
-      for (const cells of [[...big, ...rest], [...rest, ...big]]) {
+      for (const cells of [[...big, ...restOfCells], [...restOfCells, ...big]]) {
         const text = `n,m\n${cells.map((cell) => `${cell},1.5`).join('\n')}\n`;
-        const { rows, columns, error, findings } = await read(text, {}, { targetBytes });
+        const { rows, columns, error, findings } = await readCsv(text, {}, { targetBytes });
         expect([error, columns.map(({ type }) => type)]).toEqual([null, ['long', 'double']]);
-        const want = cells.map((cell) => (cell === '' ? null : cell === '1e3' ? 1000n : BigInt(cell)));
+        const expectedCells = cells.map((cell) => (cell === '' ? null : cell === '1e3' ? 1000n : BigInt(cell)));
         const found = rows.map(({ n }) => (n === null ? null : BigInt(n as number)));
-        expect(found).toEqual(want);
+        expect(found).toEqual(expectedCells);
         expect(findings.warnings).toBeGreaterThan(0);
         expect(findings.examples[0]!.message).toContain('cannot hold');
       }
     }
     for (const other of ['0.5', '1e300', '9223372036854775808', '+9007199254740993']) {
-      const { columns } = await read(`n\n9007199254740993\n${other}\n`, {}, { targetBytes: 5 });
+      const { columns } = await readCsv(`n\n9007199254740993\n${other}\n`, {}, { targetBytes: 5 });
       expect([other, columns[0]!.type]).toEqual([other, 'double']);
     }
-    // What a double holds exactly stays a double.
-    const { columns, findings } = await read('n\n9007199254740992\n18014398509481984\n1\n');
+    // An integer that a double holds exactly stays a double.
+    const { columns, findings } = await readCsv('n\n9007199254740992\n18014398509481984\n1\n');
     expect([columns[0]!.type, findings.warnings]).toEqual(['double', 0]);
-    expect((await read('n\n9007199254740993\nx\n')).columns[0]!.type).toBe('string');
+    expect((await readCsv('n\n9007199254740993\nx\n')).columns[0]!.type).toBe('string');
   }); // prettier-ignore
 
   test('columns keep the order of the file', async () => {
-    const { ordering } = await read('z,_id,b,a\n1,x,2,3\n', { skipcols: [2] });
+    const { ordering } = await readCsv('z,_id,b,a\n1,x,2,3\n', { skipcols: [2] });
     expect(ordering).toEqual([
       ['z', 0],
 

@@ -37,35 +37,37 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
     expect(read.error).toBeNull();
     expect(read.rows).toHaveLength(count);
     const bytes = readFileSync(`${folder}/${file}`);
-    const unpacked = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
-    const text = isUtf8(unpacked) ? unpacked : Buffer.from(unpacked.toString('latin1'));
+    const unpackedBytes = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+    const text = isUtf8(unpackedBytes)
+      ? unpackedBytes
+      : Buffer.from(unpackedBytes.toString('latin1'));
     const delimiter = params.delimiter ?? (reader === 'csv' ? ',' : '\t');
     const rows = rowsByOracle(text, delimiter, params.comment);
     const header = params.headercols ? -1 : params.header === null ? -1 : (params.header ?? 0);
     const unnamed = rows[0]!.map((_, k) => `column_${k}`);
     const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
-    const want = recordsOf(names, rows.slice(header + 1));
-    // What is made from the columns of MAF is tested beside it.
-    const isMade = (name: string) => !Object.hasOwn(want[0] ?? {}, name);
-    const shown = read.rows.map((row) =>
+    const expectedRecords = recordsOf(names, rows.slice(header + 1));
+    // Columns that are made from those of MAF are tested beside their code.
+    const isMade = (name: string) => !Object.hasOwn(expectedRecords[0] ?? {}, name);
+    const shownRows = read.rows.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([name]) => !isMade(name))),
     );
-    expect(shown).toEqual(want);
-    const made = read.columns.filter(({ name }) => isMade(name)).map(({ name }) => name);
-    expect(made).toEqual(madeIn[file] ?? []);
+    expect(shownRows).toEqual(expectedRecords);
+    const madeNames = read.columns.filter(({ name }) => isMade(name)).map(({ name }) => name);
+    expect(madeNames).toEqual(madeIn[file] ?? []);
     expect(read.ordering.map(([, ordering]) => ordering)).toEqual(read.ordering.map((_, i) => i));
   });
 
   test('gives the same records for any chunk size', async () => {
-    const whole = await importFile(resolve(folder, file), file, reader, { params });
+    const wholeRead = await importFile(resolve(folder, file), file, reader, { params });
     for (const targetBytes of [700, 20_011]) {
       const { chunks, rewritten, ...read } = await importFile(resolve(folder, file), file, reader, {
         params,
         targetBytes,
       });
-      expect(chunks).toBeGreaterThanOrEqual(whole.chunks);
+      expect(chunks).toBeGreaterThanOrEqual(wholeRead.chunks);
       expect(rewritten).toBeLessThanOrEqual(chunks);
-      expect({ ...whole, ...read }).toEqual(whole);
+      expect({ ...wholeRead, ...read }).toEqual(wholeRead);
     }
   });
 });
@@ -102,8 +104,11 @@ describe('invalid files', () => {
   });
 
   test('every fixture is in one of the two tables', () => {
-    const told = new Set([...cases.map(({ file }) => file), ...outcomes.map(([file]) => file)]);
+    const listedFiles = new Set([
+      ...cases.map(({ file }) => file),
+      ...outcomes.map(([file]) => file),
+    ]);
     const files = readdirSync(folder).filter((file) => /\.(?:csv|tsv|maf|gz)$/.test(file));
-    expect(files.filter((file) => !told.has(file))).toEqual(['strange.csv']);
+    expect(files.filter((file) => !listedFiles.has(file))).toEqual(['strange.csv']);
   });
 });

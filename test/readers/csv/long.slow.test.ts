@@ -11,7 +11,7 @@ import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-long-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const below = (next: Random, most: number): number => Math.floor(next() * most);
+const randomBelow = (next: Random, most: number): number => Math.floor(next() * most);
 
 function fileOf(text: string): string {
   const path = join(folder, 'long.csv');
@@ -23,12 +23,12 @@ function fileOf(text: string): string {
 function longTable(next: Random, bytes: number): string {
   const end = next() < 0.5 ? '\n' : '\r\n';
   let text = `a,b,c,"d ""e""",f${end}`;
-  const oddity = [0, 0.001, 0.05][below(next, 3)]!;
+  const oddity = [0, 0.001, 0.05][randomBelow(next, 3)]!;
   while (text.length < bytes) {
-    const c = next() < 0.3 ? '' : `"x, ""${below(next, 1e6)}"" y"`;
-    const d = next() < oddity ? `"two${end}lines"` : `w${below(next, 50)}`;
-    const f = next() < oddity / 10 ? 'z'.repeat(below(next, 2 * scanBytes)) : 'é';
-    text += `${below(next, 1e9)},${next()},${c},${d},${f}${end}`;
+    const c = next() < 0.3 ? '' : `"x, ""${randomBelow(next, 1e6)}"" y"`;
+    const d = next() < oddity ? `"two${end}lines"` : `w${randomBelow(next, 50)}`;
+    const f = next() < oddity / 10 ? 'z'.repeat(randomBelow(next, 2 * scanBytes)) : 'é';
+    text += `${randomBelow(next, 1e9)},${next()},${c},${d},${f}${end}`;
     if (next() < oddity) text += next() < 0.5 ? end : `# a comment "${end}`;
   }
   return text;
@@ -37,10 +37,10 @@ function longTable(next: Random, bytes: number): string {
 test(`tables of several windows are read as csv-parse reads them (seed ${seed})`, async () => {
   const next = random(seed);
   for (let round = 0; round < 6; round++) {
-    const text = longTable(next, 3 * scanBytes + below(next, 1000));
+    const text = longTable(next, 3 * scanBytes + randomBelow(next, 1000));
     const rows = rowsByOracle(Buffer.from(text), ',');
     const found = await importFile(fileOf(text), 'long.csv', 'csv', {
-      targetBytes: 1 + below(next, 4 * scanBytes),
+      targetBytes: 1 + randomBelow(next, 4 * scanBytes),
       validation: { disable: true, raiseOnErrors: false, strict: false, allowNewFields: true },
     });
     expect(found.error).toBeNull();
@@ -58,30 +58,31 @@ test('a column whose last cell is not a number keeps the text of its numbers', a
     'late.csv',
     'csv',
   );
-  const want = cells.map((cell, i) => ({ a: i, b: cell.replaceAll('"', '') || null }));
-  expect(found.rows.map((row) => ({ ...row }))).toEqual(want);
+  const expectedRecords = cells.map((cell, i) => ({ a: i, b: cell.replaceAll('"', '') || null }));
+  expect(found.rows.map((row) => ({ ...row }))).toEqual(expectedRecords);
   expect(found.rewritten).toBe(0);
 });
 
 test(`cells that do not fit their field fail alike in runs and row by row (seed ${seed})`, async () => {
   const next = random(seed + 1);
-  const known: Columns = [
+  const knownColumns: Columns = [
     { name: 'n', physical: 'n', type: 'double', isList: false },
     { name: 't', physical: 't', type: 'string', isList: false },
   ];
   for (let round = 0; round < 4; round++) {
     const share = [0.5, 0.1][round % 2]!;
-    const cell = () => (next() < share ? ['x', '', ' 5 ', '"1,5"'][below(next, 4)]! : `${next()}`);
+    const cell = () =>
+      next() < share ? ['x', '', ' 5 ', '"1,5"'][randomBelow(next, 4)]! : `${next()}`;
     const lines = Array.from(
       { length: 400 },
-      (_, i) => `${cell()},"a ""${i}""",${below(next, 9)}\n`,
+      (_, i) => `${cell()},"a ""${i}""",${randomBelow(next, 9)}\n`,
     );
     const path = fileOf(`n,t,k\n${lines.join('')}`);
     for (const disable of [true, false]) {
       const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
       const [runs, rows] = await Promise.all(
         [1 << 20, 1].map((targetBytes) =>
-          importFile(path, 'n.csv', 'csv', { targetBytes, known, validation }),
+          importFile(path, 'n.csv', 'csv', { targetBytes, known: knownColumns, validation }),
         ),
       );
       expect({ ...runs, chunks: 0 }).toEqual({ ...rows, chunks: 0 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { tableFormatOf } from '../../../readers/index.js';
 import { random } from '../../random.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { seed } from '../../seed.js';
 
@@ -16,16 +16,16 @@ function placesOf(text: string, asked?: string): (readonly [unknown, unknown])[]
   const columns = head!.toLowerCase().split('\t');
   return lines.map((line) => {
     const cells = line.split('\t');
-    const of = (name: string) => cells[columns.indexOf(name)] ?? '';
+    const cellOf = (name: string) => cells[columns.indexOf(name)] ?? '';
     const build =
       asked ??
-      { 37: 'GRCh37', hg19: 'GRCh37', GRCh37: 'GRCh37', GRCh38: 'GRCh38' }[of('ncbi_build')]!;
-    const chromosome = of('chromosome').replace(/^chr/, '');
-    const [start, stop] = [Number(of('start_position')), Number(of('end_position'))];
+      { 37: 'GRCh37', hg19: 'GRCh37', GRCh37: 'GRCh37', GRCh38: 'GRCh38' }[cellOf('ncbi_build')]!;
+    const chromosome = cellOf('chromosome').replace(/^chr/, '');
+    const [start, stop] = [Number(cellOf('start_position')), Number(cellOf('end_position'))];
     const [reference, first, second] = [
-      of('reference_allele'),
-      of('tumor_seq_allele1'),
-      of('tumor_seq_allele2'),
+      cellOf('reference_allele'),
+      cellOf('tumor_seq_allele1'),
+      cellOf('tumor_seq_allele2'),
     ];
     const allele = second !== reference || first === '' ? second : first;
     const place = { build, chromosome, start, stop };
@@ -44,7 +44,7 @@ test.each<[string, string | undefined, string]>([
   const bytes = readFileSync(`test/fixtures/csv/${file}`);
   const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
   const params = asked === undefined ? {} : { genome_build: asked };
-  const want = placesOf(text, asked);
+  const expectedPlaces = placesOf(text, asked);
   const next = random(seed);
   for (const targetBytes of [1 << 20, 1 + Math.floor(next() * text.length)]) {
     const { rows, error, columns, genomeBuild } = await importSource(bytes, 'tsv', {
@@ -52,8 +52,8 @@ test.each<[string, string | undefined, string]>([
       targetBytes,
     });
     expect(error).toBeNull();
-    expect(rows.map((row) => [row['genomic_coordinates'], row[name]])).toEqual(want);
-    expect(genomeBuild).toBe((want[0]![0] as Row)['build']);
+    expect(rows.map((row) => [row['genomic_coordinates'], row[name]])).toEqual(expectedPlaces);
+    expect(genomeBuild).toBe((expectedPlaces[0]![0] as Row)['build']);
     expect(columns.slice(-2).map((column) => [column.name, column.type])).toEqual([
       ['genomic_coordinates', 'object'],
       [name, 'string'],
@@ -64,11 +64,11 @@ test.each<[string, string | undefined, string]>([
 const head =
   'Hugo_Symbol\tNCBI_Build\tChromosome\tStart_Position\tEnd_Position\tStrand\tReference_Allele\tTumor_Seq_Allele1\tTumor_Seq_Allele2\n';
 const line = (...cells: string[]) => `g\t${cells.join('\t')}\n`;
-const places = async (text: string, params: Record<string, unknown> = {}) =>
+const positionsOf = async (text: string, params: Record<string, unknown> = {}) =>
   (await importSource(head + text, 'tsv', { params })).rows.map(
     ({ genomic_coordinates: place, variant }) => [place, variant],
   );
-const at = (build: string, start: number, stop: number, chromosome = '1') => ({
+const placeAt = (build: string, start: number, stop: number, chromosome = '1') => ({
   build,
   chromosome,
   start,
@@ -80,69 +80,75 @@ describe('the rows of a MAF file', () => {
     [
       'a substitution',
       ['37', 'chr1', '5', '5', '+', 'A', 'A', 't'],
-      [at('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
+      [placeAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
     ],
     [
       'a deletion',
       ['hg38', '1', '5', '7', '+', 'ACG', 'ACG', '-'],
-      [at('GRCh38', 5, 7), 'GRCH38-1-5-7--'],
+      [placeAt('GRCh38', 5, 7), 'GRCH38-1-5-7--'],
     ],
     [
       'an insertion',
       ['GRCh38.p13', '1', '5', '6', '+', '-', '-', 'GA'],
-      [at('GRCh38', 5, 6), 'GRCH38-1-5-6-GA'],
+      [placeAt('GRCh38', 5, 6), 'GRCH38-1-5-6-GA'],
     ],
     [
       'an alternate allele that comes first',
       ['38', 'X', '5', '5', '+', 'A', 'G', 'A'],
-      [at('GRCh38', 5, 5, 'X'), 'GRCH38-X-5-5-G'],
+      [placeAt('GRCh38', 5, 5, 'X'), 'GRCH38-X-5-5-G'],
     ],
     [
       'the reference alone',
       ['38', '1', '5', '5', '+', 'A', 'A', 'A'],
-      [at('GRCh38', 5, 5), 'GRCH38-1-5-5-A'],
+      [placeAt('GRCh38', 5, 5), 'GRCH38-1-5-5-A'],
     ],
     [
       'the reverse strand',
       ['38', '1', '5', '7', '-', 'AAA', 'AAA', 'ACG'],
-      [at('GRCh38', 5, 7), 'GRCH38-1-5-7-CGT'],
+      [placeAt('GRCh38', 5, 7), 'GRCH38-1-5-7-CGT'],
     ],
-    ['no end', ['38', '1', '5', '', '+', 'AC', '', 'G'], [at('GRCh38', 5, 6), 'GRCH38-1-5-6-G']],
+    [
+      'no end',
+      ['38', '1', '5', '', '+', 'AC', '', 'G'],
+      [placeAt('GRCh38', 5, 6), 'GRCH38-1-5-6-G'],
+    ],
     [
       'an allele that is none',
       ['38', '1', '5', '5', '+', 'A', 'A', '<DEL>'],
-      [at('GRCh38', 5, 5), null],
+      [placeAt('GRCh38', 5, 5), null],
     ],
-    ['no allele', ['38', '1', '5', '5', '+', 'A', '', ''], [at('GRCh38', 5, 5), null]],
+    ['no allele', ['38', '1', '5', '5', '+', 'A', '', ''], [placeAt('GRCh38', 5, 5), null]],
     [
       'quotes',
       ['"38"', '"chr1"', '5', '5', '+', '"A"', 'A', '"T"'],
-      [at('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
+      [placeAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
     ],
     ['no position', ['38', '1', 'x', '5', '+', 'A', 'A', 'T'], [null, null]],
     ['no chromosome', ['38', '', '5', '5', '+', 'A', 'A', 'T'], [null, null]],
     ['another genome', ['mm10', '1', '5', '5', '+', 'A', 'A', 'T'], [null, null]],
   ])('have coordinates and a variant: %s', async (_, cells, want) => {
-    const other = line('37', '2', '1', '1', '+', 'C', 'C', 'G');
-    const second = [at('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
-    expect(await places(line(...cells) + other)).toEqual([want, second]);
+    const otherLine = line('37', '2', '1', '1', '+', 'C', 'C', 'G');
+    const second = [placeAt('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
+    expect(await positionsOf(line(...cells) + otherLine)).toEqual([want, second]);
     // A row that the fast path leaves to the general one.
-    expect(await places(other + line(...cells, ''))).toEqual([second, want]);
+    expect(await positionsOf(otherLine + line(...cells, ''))).toEqual([second, want]);
   });
 
   test('have those of the request instead of those of the file, with a warning', async () => {
     const text =
       line('37', '1', '5', '5', '+', 'A', 'A', 'T') + line('', '1', '6', '6', '+', 'A', 'A', 'T');
-    expect(await places(text, { genome_build: 'GRCh38' })).toEqual([
-      [at('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
-      [at('GRCh38', 6, 6), 'GRCH38-1-6-6-T'],
+    expect(await positionsOf(text, { genome_build: 'GRCh38' })).toEqual([
+      [placeAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
+      [placeAt('GRCh38', 6, 6), 'GRCH38-1-6-6-T'],
     ]);
-    const asked = await importSource(head + text, 'tsv', { params: { genome_build: 'GRCh38' } });
-    expect(asked.warnings).toEqual([
+    const askedRead = await importSource(head + text, 'tsv', {
+      params: { genome_build: 'GRCh38' },
+    });
+    expect(askedRead.warnings).toEqual([
       'NCBI_Build names GRCh37, but GRCh38 is asked for: positions are read as of GRCh38',
     ]);
-    expect(await places(text)).toEqual([
-      [at('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
+    expect(await positionsOf(text)).toEqual([
+      [placeAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
       [null, null],
     ]);
     const commented = await importSource(`## Reference hg19\n${head}${text}`, 'tsv');
@@ -151,24 +157,24 @@ describe('the rows of a MAF file', () => {
 
   test('have none if nothing names the build, or known_sources is off; nor have tables for queries of files', async () => {
     const text = head + line('mm10', '1', '5', '5', '+', 'A', 'A', 'T');
-    const known = head + line('37', '1', '5', '5', '+', 'A', 'A', 'T');
+    const knownText = head + line('37', '1', '5', '5', '+', 'A', 'A', 'T');
     const { readerParams } = tableFormatOf('x.tsv');
     for (const [file, params] of [
       [text, {}],
-      [known, { known_sources: false }],
-      [known, readerParams],
+      [knownText, { known_sources: false }],
+      [knownText, readerParams],
     ] as const) {
       const { rows, genomeBuild } = await importSource(file, 'tsv', { params });
       expect(Object.keys(rows[0]!)).toHaveLength(9);
       expect(genomeBuild).toBeNull();
     }
-    await expect(importSource(known, 'tsv', { params: { known_sources: 1 } })).rejects.toThrow(
+    await expect(importSource(knownText, 'tsv', { params: { known_sources: 1 } })).rejects.toThrow(
       'known_sources: expected true or false',
     );
   });
 
   test('keep the types of the dataset, and reject what does not fit them', async () => {
-    const known = {
+    const variantColumn = {
       name: 'variant',
       physical: 'variant',
       type: 'long',
@@ -178,15 +184,15 @@ describe('the rows of a MAF file', () => {
     const { error } = await importSource(
       head + line('37', '1', '5', '5', '+', 'A', 'A', 'T'),
       'tsv',
-      { known: [known] },
+      { known: [variantColumn] },
     );
     expect(error).toContain('line 2: field variant: ');
-    const validation = { ...lenient, maxRejected: 5 };
-    const rejected = await importSource(
+    const validation = { ...lenientParams, maxRejected: 5 };
+    const rejectedRead = await importSource(
       head + line('37', '1', '5', '5', '+', 'A', 'A', 'T'),
       'tsv',
-      { known: [known], validation },
+      { known: [variantColumn], validation },
     );
-    expect([rejected.stored, rejected.rejected]).toEqual([0, 1]);
+    expect([rejectedRead.stored, rejectedRead.rejected]).toEqual([0, 1]);
   });
 });

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import type { Row } from '../../../engine/core/types.js';
 import { uniqueNames } from '../../../readers/csv/column-names.js';
 
-/** What csv-parse makes of a text, as rows of cells; blank lines and comments left out. */
+/** The rows of cells that csv-parse reads from a text, without blank lines and comments. */
 export function rowsByOracle(text: Buffer, delimiter: string, comment = '#'): string[][] {
   return parse(text, {
     delimiter,

@@ -15,17 +15,22 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Number of random files. The threat catalogue asks for 100,000: set STRANDLAKE_CASES. */
 const files = casesByTier(50, 2_000);
 
-function below(next: Random, most: number): number {
+function randomBelow(next: Random, most: number): number {
   return Math.floor(next() * most);
 }
 
 function pick<T>(next: Random, values: readonly T[]): T {
-  return values[below(next, values.length)]!;
+  return values[randomBelow(next, values.length)]!;
 }
 
-async function read(text: Buffer, params: Record<string, unknown>, targetBytes: number, layer = 0) {
-  const packed = [() => text, () => gzipSync(text), () => bgzf(text, 1 + (targetBytes % 3000))];
-  writeFileSync(join(folder, 'random'), packed[layer]!());
+async function readText(
+  text: Buffer,
+  params: Record<string, unknown>,
+  targetBytes: number,
+  layer = 0,
+) {
+  const packings = [() => text, () => gzipSync(text), () => bgzf(text, 1 + (targetBytes % 3000))];
+  writeFileSync(join(folder, 'random'), packings[layer]!());
   return importFile(join(folder, 'random'), 'random.csv', 'csv', { params, targetBytes });
 }
 
@@ -45,7 +50,7 @@ const texts = [
   '"',
   '""',
 ];
-const breaking = ['a,b', 'a\nb', 'a\r\nb', '\r', '\n', 'say "hi"', ',', ';', '|', 'a¦b'];
+const breakingCells = ['a,b', 'a\nb', 'a\r\nb', '\r', '\n', 'say "hi"', ',', ';', '|', 'a¦b'];
 const numbers = [
   '0',
   '-0',
@@ -70,15 +75,15 @@ interface Table {
 /** A well-formed table whose columns lean to one kind of cell, written in any of the ways that are allowed. */
 function table(next: Random): Table {
   const delimiter = pick(next, [',', ',', ',', ';', '\t', '|', '¦']);
-  const width = 1 + below(next, 6);
+  const width = 1 + randomBelow(next, 6);
   const kinds = Array.from({ length: width }, () => next());
   const cell = (k: number): string => {
     const roll = next();
     if (roll < 0.15) return '';
     if (kinds[k]! < 0.5 && roll < 0.97) return pick(next, numbers);
-    return pick(next, roll < 0.5 ? numbers : roll < 0.8 ? texts : breaking);
+    return pick(next, roll < 0.5 ? numbers : roll < 0.8 ? texts : breakingCells);
   };
-  const rows = Array.from({ length: 1 + below(next, 40) }, () =>
+  const rows = Array.from({ length: 1 + randomBelow(next, 40) }, () =>
     Array.from({ length: width }, (_, k) => cell(k)),
   );
   const lineEnd = pick(next, ['\n', '\r\n', '\r', 'any']);
@@ -87,7 +92,7 @@ function table(next: Random): Table {
   for (const [i, row] of rows.entries()) {
     if (next() < 0.1) text += end();
     if (next() < 0.1) text += `#${pick(next, ['', ' "', `a${delimiter}"b`, ` it's`])}${end()}`;
-    const line = row.map((one, k) => written(next, one, delimiter, width === 1 || k === 0));
+    const line = row.map((one, k) => cellText(next, one, delimiter, width === 1 || k === 0));
     text += line.join(delimiter);
     if (i < rows.length - 1 || next() < 0.7) text += end();
   }
@@ -95,7 +100,7 @@ function table(next: Random): Table {
 }
 
 /** A cell as text: in quotes where it must be, and at times where it need not. */
-function written(next: Random, cell: string, delimiter: string, isFirst: boolean): string {
+function cellText(next: Random, cell: string, delimiter: string, isFirst: boolean): string {
   const must =
     cell.includes(delimiter) || /["\r\n]/.test(cell) || (isFirst && /^(?:#|$)/.test(cell));
   return must || next() < 0.2 ? `"${cell.replaceAll('"', '""')}"` : cell;
@@ -108,10 +113,15 @@ test(`well-formed files are read as csv-parse reads them, however they are split
     const { text, params, delimiter, rows } = table(next);
     const all = rowsByOracle(text, delimiter);
     expect(all).toEqual(rows.filter((row) => row.length > 0));
-    const want = recordsOf(all[0] ?? [], all.slice(1));
-    const { error, ...found } = await read(text, params, 1 + below(next, 300), below(next, 3));
+    const expectedRecords = recordsOf(all[0] ?? [], all.slice(1));
+    const { error, ...found } = await readText(
+      text,
+      params,
+      1 + randomBelow(next, 300),
+      randomBelow(next, 3),
+    );
     expect([error, JSON.stringify(text.toString())]).toEqual([null, expect.anything()]);
-    expect(found.rows.map((row) => ({ ...row }))).toEqual(want);
+    expect(found.rows.map((row) => ({ ...row }))).toEqual(expectedRecords);
     expect(found.findings.examples.filter(({ code }) => code !== 304)).toEqual([]);
   }
 });
@@ -145,11 +155,11 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
     '",',
     '§',
   ];
-  const odd = [Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from('€')];
-  let rejected = 0;
+  const oddBytes = [Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from('€')];
+  let rejectedTexts = 0;
   for (let round = 0; round < randomTexts; round++) {
-    const parts = Array.from({ length: below(next, 120) }, () =>
-      next() < 0.04 ? pick(next, odd) : Buffer.from(pick(next, pieces)),
+    const parts = Array.from({ length: randomBelow(next, 120) }, () =>
+      next() < 0.04 ? pick(next, oddBytes) : Buffer.from(pick(next, pieces)),
     );
     const text = Buffer.concat(parts);
     const params: Record<string, unknown> = {
@@ -159,38 +169,42 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
       ...(next() < 0.2 && { comment: pick(next, ['', '"', 'a', '##']) }),
       ...(next() < 0.3 && { header: pick(next, [null, 0, 1]) }),
       ...(next() < 0.3 && {
-        skiprows: Array.from({ length: below(next, 9) }, () => below(next, 30)),
+        skiprows: Array.from({ length: randomBelow(next, 9) }, () => randomBelow(next, 30)),
       }),
-      ...(next() < 0.2 && { skipcols: [below(next, 3)] }),
+      ...(next() < 0.2 && { skipcols: [randomBelow(next, 3)] }),
     };
-    const whole = await read(text, params, 1 << 20);
-    if (whole.findings.errors > 0) rejected++;
-    for (const targetBytes of [1, 1 + below(next, 60)]) {
-      const cut = await read(text, params, targetBytes, below(next, 3));
-      const told = JSON.stringify([text.toString('latin1'), params, targetBytes]);
-      expect([told, outcome(cut)]).toEqual([told, outcome(whole)]);
+    const wholeRead = await readText(text, params, 1 << 20);
+    if (wholeRead.findings.errors > 0) rejectedTexts++;
+    for (const targetBytes of [1, 1 + randomBelow(next, 60)]) {
+      const cutRead = await readText(text, params, targetBytes, randomBelow(next, 3));
+      const caseText = JSON.stringify([text.toString('latin1'), params, targetBytes]);
+      expect([caseText, outcome(cutRead)]).toEqual([caseText, outcome(wholeRead)]);
     }
   }
-  expect(rejected).toBeGreaterThan(randomTexts / 12);
+  expect(rejectedTexts).toBeGreaterThan(randomTexts / 12);
 });
 
 // F5: bytes that are no UTF-8 at every place of a piece.
 test('invalid bytes give the same records for every split', async () => {
   const line = (i: number) =>
-    Buffer.concat([Buffer.from(`${i},caf`), damaged[i % 5]!, Buffer.from('x,é€𝄞\n')]);
-  const damaged = [[0xe9], [0xe2, 0x82], [0xf0, 0x9d, 0x84], [0xc0, 0xaf], [0xed, 0xa0, 0x80]].map(
-    (bytes) => Buffer.from(bytes),
-  );
+    Buffer.concat([Buffer.from(`${i},caf`), damagedSequences[i % 5]!, Buffer.from('x,é€𝄞\n')]);
+  const damagedSequences = [
+    [0xe9],
+    [0xe2, 0x82],
+    [0xf0, 0x9d, 0x84],
+    [0xc0, 0xaf],
+    [0xed, 0xa0, 0x80],
+  ].map((bytes) => Buffer.from(bytes));
   const text = Buffer.concat([
     Buffer.from('n,t,u\n'),
     ...Array.from({ length: 60 }, (_, i) => line(i)),
   ]);
-  const whole = await read(text, {}, 1 << 20);
-  expect(whole.rows[1]).toEqual({ n: 1, t: 'cafâ‚x', u: 'é€𝄞' });
-  expect(whole.findings).toMatchObject({
+  const wholeRead = await readText(text, {}, 1 << 20);
+  expect(wholeRead.rows[1]).toEqual({ n: 1, t: 'cafâ‚x', u: 'é€𝄞' });
+  expect(wholeRead.findings).toMatchObject({
     warnings: 60,
     examples: [{ line: 2, field: 't', count: 60 }],
   });
   for (let targetBytes = 1; targetBytes < 400; targetBytes += byTier(11, 1))
-    expect(outcome(await read(text, {}, targetBytes))).toEqual(outcome(whole));
+    expect(outcome(await readText(text, {}, targetBytes))).toEqual(outcome(wholeRead));
 });

@@ -7,9 +7,9 @@ import { seed } from '../../seed.js';
 
 const layers = ['plain', 'gzip', 'bgzf'] as const;
 const orders: readonly Utf16[] = ['utf-16le', 'utf-16be'];
-const noted = 'the text is UTF-16 and was decoded: reader_params.encoding declares it';
+const utf16Warning = 'the text is UTF-16 and was decoded: reader_params.encoding declares it';
 
-function encoded(text: string, order: Utf16): Buffer {
+function encodeText(text: string, order: Utf16): Buffer {
   const bytes = Buffer.from(text, 'utf16le');
   return order === 'utf-16le' ? bytes : bytes.swap16();
 }
@@ -20,8 +20,8 @@ const table =
 
 describe.each(orders)('%s', (order) => {
   test.each<[string, string, Record<string, unknown>, readonly string[]]>([
-    ['a byte order mark', '\ufeff', {}, [noted]],
-    ['its zeros', '', {}, [noted]],
+    ['a byte order mark', '\ufeff', {}, [utf16Warning]],
+    ['its zeros', '', {}, [utf16Warning]],
     ['the request', '', { encoding: order }, []],
     [
       'the request, in another notation',
@@ -33,17 +33,17 @@ describe.each(orders)('%s', (order) => {
   ])(
     'text told by %s is read as UTF-8 is, however it is packed and split',
     async (_, mark, params, warnings) => {
-      const want = await importSource(table, 'csv');
-      expect(want.rows[7]).toEqual({ name: 'café 7', n: 1.75, note: '日本 😀\r\n7' });
-      const bytes = encoded(mark + table, order);
+      const expectedRead = await importSource(table, 'csv');
+      expect(expectedRead.rows[7]).toEqual({ name: 'café 7', n: 1.75, note: '日本 😀\r\n7' });
+      const bytes = encodeText(mark + table, order);
       for (const layer of layers)
         for (const targetBytes of [1, 777, 1 << 20]) {
           const found = await importSource(bytes, 'csv', { params, layer, targetBytes });
           expect([found.error, found.warnings]).toEqual([null, warnings]);
           expect([found.rows, found.columns, found.findings]).toEqual([
-            want.rows,
-            want.columns,
-            want.findings,
+            expectedRead.rows,
+            expectedRead.columns,
+            expectedRead.findings,
           ]);
         }
     },
@@ -55,41 +55,41 @@ describe.each(orders)('%s', (order) => {
       (_, i) => `é${i},"😀\r\n${i}${'x'.repeat(i % 60)}"\n`,
     );
     const text = `a,b\n${rows.join('')}`;
-    const want = await importSource(text, 'csv');
+    const expectedRead = await importSource(text, 'csv');
     for (const layer of layers) {
-      const found = await importSource(encoded(text, order), 'csv', {
+      const found = await importSource(encodeText(text, order), 'csv', {
         layer,
         targetBytes: 100_000,
       });
       expect(found.chunks).toBeGreaterThan(2);
-      expect([found.error, found.findings]).toEqual([null, want.findings]);
-      expect(JSON.stringify(found.rows) === JSON.stringify(want.rows)).toBe(true);
+      expect([found.error, found.findings]).toEqual([null, expectedRead.findings]);
+      expect(JSON.stringify(found.rows) === JSON.stringify(expectedRead.rows)).toBe(true);
     }
   });
 
   test('what is not UTF-16 becomes U+FFFD, with a warning', async () => {
     const lone = Buffer.concat([
-      encoded('a,b\nx', order),
-      encoded('\ud83d', order),
-      encoded('y,2\n', order),
+      encodeText('a,b\nx', order),
+      encodeText('\ud83d', order),
+      encodeText('y,2\n', order),
     ]);
-    const cut = Buffer.concat([encoded('a,b\nx,y', order), Buffer.of(0x41)]);
+    const cutBytes = Buffer.concat([encodeText('a,b\nx,y', order), Buffer.of(0x41)]);
     for (const [bytes, cell] of [
       [lone, { a: 'x\ufffdy', b: 2 }],
-      [cut, { a: 'x', b: 'y\ufffd' }],
+      [cutBytes, { a: 'x', b: 'y\ufffd' }],
     ] as const) {
       const { rows, warnings, error } = await importSource(bytes, 'csv');
       expect([error, rows, warnings]).toEqual([
         null,
         [cell],
-        [noted, 'bytes that are not UTF-16 were replaced by U+FFFD'],
+        [utf16Warning, 'bytes that are not UTF-16 were replaced by U+FFFD'],
       ]);
     }
   });
 
   test(`is decoded the same in any pieces (seed ${seed})`, async () => {
     const next = random(seed);
-    const bytes = encoded('a😀é\n'.repeat(50), order);
+    const bytes = encodeText('a😀é\n'.repeat(50), order);
     for (let round = 0; round < 200; round++) {
       const pieces: Uint8Array[] = [];
       for (let at = 0; at < bytes.length;) {
@@ -108,13 +108,15 @@ describe.each(orders)('%s', (order) => {
   });
 
   test('a quote that nothing closes is an error with its line', async () => {
-    const { error } = await importSource(encoded('\ufeffa,b\n1,2\n3,"x\n', order), 'csv');
+    const { error } = await importSource(encodeText('\ufeffa,b\n1,2\n3,"x\n', order), 'csv');
     expect(error).toContain('line 3: a quote that is opened here is never closed');
   });
 
   test('readers of other formats refuse it', async () => {
     for (const reader of ['json', 'vcf', 'gff3', 'bed'])
-      expect(await refusal(encoded('\ufeff##x\n', order), reader)).toContain('this is UTF-16 text');
+      expect(await refusal(encodeText('\ufeff##x\n', order), reader)).toContain(
+        'this is UTF-16 text',
+      );
   });
 });
 
@@ -129,9 +131,9 @@ test('UTF-8 is not taken for UTF-16, nor UTF-16 for Latin-1 when that is declare
     '\0'.repeat(40),
   ])
     expect([text, detectedUtf16(Buffer.from(text))]).toEqual([text, undefined]);
-  expect(detectedUtf16(encoded('name,日本\nx,年\n', 'utf-16be'))).toBe('utf-16be');
+  expect(detectedUtf16(encodeText('name,日本\nx,年\n', 'utf-16be'))).toBe('utf-16be');
   expect(
-    await refusal(encoded('\ufeffa,b\n', 'utf-16le'), 'csv', { encoding: 'latin-1' }),
+    await refusal(encodeText('\ufeffa,b\n', 'utf-16le'), 'csv', { encoding: 'latin-1' }),
   ).toContain('this is UTF-16 text');
   expect(() => readerNamed('csv').params({ encoding: 'utf-16xe' })).toThrow('encoding: expected');
   expect(await refusal(Buffer.of(0xff, 0xfe, 0, 0, 0x61, 0, 0, 0), 'csv')).toContain('UTF-32');

@@ -1,2 +1,2 @@
-// Each file in all three layers.
+// The test of each file in all three layers.
 import './gff3.test.js';

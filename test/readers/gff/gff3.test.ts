@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Columns, Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { random } from '../../random.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { importSource, refusal, withoutCoordinates } from '../import-source.js';
 import { typesOf } from '../rows.js';
 import { seed } from '../../seed.js';
@@ -62,9 +62,9 @@ describe('real files', () => {
     expect(error).toBeNull();
     expect(rows.length).toBe(count);
     const lists = listsOf(columns);
-    const wanted = featuresOf(text).map((line) => oracle(line, lists));
+    const expectedFeatures = featuresOf(text).map((line) => oracle(line, lists));
     const found = rows.map(withoutCoordinates);
-    expect(found).toEqual(wanted);
+    expect(found).toEqual(expectedFeatures);
   });
 
   test('any split, compression and order of the chunks gives the same records', async () => {
@@ -73,13 +73,13 @@ describe('real files', () => {
     const layers = ['plain', 'gzip', 'bgzf'] as const;
     for (const [i, [name]] of counts.filter(([file]) => !file.endsWith('.gz')).entries()) {
       const text = textOf(name);
-      const whole = await importSource(text, 'gff3');
+      const wholeRead = await importSource(text, 'gff3');
       for (const layer of byTier<readonly (typeof layers)[number][]>([layers[i % 3]!], layers)) {
         const targetBytes = 1 + Math.floor((next() * text.length) / 2);
-        const cut = await importSource(text, 'gff3', { layer, targetBytes, shuffle: next });
-        expect(cut.rows).toEqual(whole.rows);
-        expect(typesOf(cut.columns)).toBe(typesOf(whole.columns));
-        expect(cut.findings).toEqual(whole.findings);
+        const cutRead = await importSource(text, 'gff3', { layer, targetBytes, shuffle: next });
+        expect(cutRead.rows).toEqual(wholeRead.rows);
+        expect(typesOf(cutRead.columns)).toBe(typesOf(wholeRead.columns));
+        expect(cutRead.findings).toEqual(wholeRead.findings);
       }
     }
   });
@@ -95,7 +95,7 @@ describe('real files', () => {
       key,
       lists.has(key) ? values : values![0],
     ]);
-    // It leaves attributes without a value out, where we have the empty text.
+    // The oracle leaves out attributes without a value, where our reader stores the empty text.
     const empty = line
       .split('\t')[8]!
       .split(';')
@@ -161,11 +161,16 @@ describe('F12: rules of the specification', () => {
     const { findings, rows } = await importSource(line(text), 'gff3');
     expect(findings.examples).toMatchObject([{ level: 'warning', line: 1, code, message }]);
     expect(rows.length).toBe(1);
-    const strict = { disable: false, raiseOnErrors: false, strict: true, allowNewFields: false };
-    const refused = await importSource(line(text), 'gff3', { validation: strict });
-    expect(refused.error).toMatch(/^file, line 1: /);
-    expect(refused.error).toContain(message);
-    expect(refused.rows).toEqual([]);
+    const strictParams = {
+      disable: false,
+      raiseOnErrors: false,
+      strict: true,
+      allowNewFields: false,
+    };
+    const refusedRead = await importSource(line(text), 'gff3', { validation: strictParams });
+    expect(refusedRead.error).toMatch(/^file, line 1: /);
+    expect(refusedRead.error).toContain(message);
+    expect(refusedRead.rows).toEqual([]);
   });
 
   test('a dot is null, and so is an empty column', async () => {
@@ -282,12 +287,12 @@ describe('F12: rules of the specification', () => {
       expect([error, rows.map(({ score }) => score)]).toEqual([null, [0.5, null, null, null, null]]);
       expect([findings.counts, findings.warnings, findings.errors]).toEqual([{ 304: 2, 305: 2 }, 4, 0]);
     }
-    const strict = { ...lenient, strict: true };
-    expect((await importSource(text, reader, { validation: strict })).findings).toMatchObject({ counts: { 304: 2, 305: 2 }, errors: 4 });
-    const declared = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
-    const { error, findings } = await importSource(text, reader, { known: [declared] });
+    const strictParams = { ...lenientParams, strict: true };
+    expect((await importSource(text, reader, { validation: strictParams })).findings).toMatchObject({ counts: { 304: 2, 305: 2 }, errors: 4 });
+    const declaredColumn = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
+    const { error, findings } = await importSource(text, reader, { known: [declaredColumn] });
     expect([error, findings.counts]).toEqual(['file, line 2: field score: the value is NaN (code 304, NaN Value for Field); 3 more errors', { 304: 2, 305: 2 }]);
-    const disabled = await importSource(text, reader, { known: [declared], validation: { ...lenient, disable: true } });
+    const disabled = await importSource(text, reader, { known: [declaredColumn], validation: { ...lenientParams, disable: true } });
     expect([disabled.error, disabled.findings.counts, disabled.rows.length]).toEqual([null, {}, 5]);
   }); // prettier-ignore
 
@@ -318,17 +323,21 @@ describe('the end of the features', () => {
     console.log(`gff3 fasta seed ${seed}`);
     const next = random(seed);
     const text = [...features, '###', ...tail].join('\n');
-    const whole = await importSource(text, 'gff3');
-    expect(whole.error).toBeNull();
-    expect(whole.rows.map(({ attributes }) => (attributes as Row).n)).toEqual(
+    const wholeRead = await importSource(text, 'gff3');
+    expect(wholeRead.error).toBeNull();
+    expect(wholeRead.rows.map(({ attributes }) => (attributes as Row).n)).toEqual(
       features.map((_feature, i) => String(i)),
     );
     for (let round = 0; round < 20; round++) {
       const targetBytes = 1 + Math.floor(next() ** 2 * text.length);
       const layer = (['plain', 'gzip', 'bgzf'] as const)[round % 3]!;
-      const cut = await importSource(text, 'gff3', { targetBytes, layer, shuffle: next });
-      expect(cut.rows).toEqual(whole.rows);
-      expect([cut.error, cut.findings, cut.columns]).toEqual([null, whole.findings, whole.columns]);
+      const cutRead = await importSource(text, 'gff3', { targetBytes, layer, shuffle: next });
+      expect(cutRead.rows).toEqual(wholeRead.rows);
+      expect([cutRead.error, cutRead.findings, cutRead.columns]).toEqual([
+        null,
+        wholeRead.findings,
+        wholeRead.columns,
+      ]);
     }
   });
 
@@ -389,33 +398,36 @@ describe('attributes over all records', () => {
   });
 
   test('the types of an existing dataset are kept', async () => {
-    const known = (await importSource(line('ID=a;n=5;m=x,y'), 'gff3')).columns.map((column) =>
-      column.name !== 'attributes'
-        ? column
-        : {
-            ...column,
-            children: column.children!.map((one) =>
-              one.name === 'n' ? { ...one, type: 'long' as const } : one,
-            ),
-          },
+    const knownColumns = (await importSource(line('ID=a;n=5;m=x,y'), 'gff3')).columns.map(
+      (column) =>
+        column.name !== 'attributes'
+          ? column
+          : {
+              ...column,
+              children: column.children!.map((one) =>
+                one.name === 'n' ? { ...one, type: 'long' as const } : one,
+              ),
+            },
     );
-    const good = await importSource(line('ID=b;n=7;m=z;new=1'), 'gff3', { known });
-    expect(good.error).toBeNull();
-    expect(good.rows[0]!.attributes).toEqual({ ID: 'b', n: 7, m: ['z'], new: '1' });
-    const several = await importSource(line('ID=b,c'), 'gff3', { known });
-    expect(several.findings.counts).toEqual({ 303: 1 });
-    expect(several.rows[0]!.attributes).toEqual({ ID: 'b' });
-    const bad = await importSource(line('ID=b;n=x'), 'gff3', { known });
-    expect(bad.error).toContain('file, line 1:');
-    expect(bad.findings.counts).toEqual({ 301: 1 });
+    const goodRead = await importSource(line('ID=b;n=7;m=z;new=1'), 'gff3', {
+      known: knownColumns,
+    });
+    expect(goodRead.error).toBeNull();
+    expect(goodRead.rows[0]!.attributes).toEqual({ ID: 'b', n: 7, m: ['z'], new: '1' });
+    const severalRead = await importSource(line('ID=b,c'), 'gff3', { known: knownColumns });
+    expect(severalRead.findings.counts).toEqual({ 303: 1 });
+    expect(severalRead.rows[0]!.attributes).toEqual({ ID: 'b' });
+    const badRead = await importSource(line('ID=b;n=x'), 'gff3', { known: knownColumns });
+    expect(badRead.error).toContain('file, line 1:');
+    expect(badRead.findings.counts).toEqual({ 301: 1 });
   });
 
   test('a dataset whose field `attributes` has another type refuses them', async () => {
-    const known = [
+    const knownColumns = [
       { name: 'attributes', physical: 'attributes', type: 'string', isList: false },
     ] as const;
     const { error, findings } = await importSource(`${line('ID=b')}\n${line('.')}`, 'gff3', {
-      known,
+      known: knownColumns,
     });
     expect(error).toBe(
       'file, line 1: field attributes: an object is not a valid string (code 301, Invalid Value for Field)',

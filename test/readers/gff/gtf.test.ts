@@ -56,12 +56,12 @@ describe('real files', () => {
     const next = random(seed);
     for (const [name] of counts) {
       const text = textOf(name);
-      const whole = await importSource(text, 'gtf');
+      const wholeRead = await importSource(text, 'gtf');
       for (const layer of ['plain', 'gzip', 'bgzf'] as const) {
         const targetBytes = 1000 + Math.floor((next() * text.length) / 2);
-        const cut = await importSource(text, 'gtf', { layer, targetBytes, shuffle: next });
-        expect(cut.rows).toEqual(whole.rows);
-        expect(typesOf(cut.columns)).toBe(typesOf(whole.columns));
+        const cutRead = await importSource(text, 'gtf', { layer, targetBytes, shuffle: next });
+        expect(cutRead.rows).toEqual(wholeRead.rows);
+        expect(typesOf(cutRead.columns)).toBe(typesOf(wholeRead.columns));
       }
     }
   });
@@ -132,8 +132,8 @@ describe('F12: rules of the specification', () => {
   });
 
   test('8 columns are refused; the build gives coordinates', async () => {
-    const short = line('a 1').split('\t').slice(0, 8).join('\t');
-    expect(await refusal(`${line('a 1')}\n${short}`, 'gtf')).toBe(
+    const shortLine = line('a 1').split('\t').slice(0, 8).join('\t');
+    expect(await refusal(`${line('a 1')}\n${shortLine}`, 'gtf')).toBe(
       'file, line 2: expected 9 columns separated by tabs, found 8 columns',
     );
     const { rows } = await importSource(`#!genome-build GRCh38.p13\n${line('a 1')}`, 'gtf');

@@ -7,14 +7,14 @@ import { seed } from '../../seed.js';
 const pick = <T>(next: Random, values: readonly T[]): T =>
   values[Math.floor(next() * values.length)]!;
 
-/** What a line may have instead of what is usual, and the share of lines that do. */
+/** Unusual contents of a line, and the share of lines that have them. */
 interface Dialect {
   readonly head: string;
   readonly attribute: (next: Random, isOdd: boolean) => string;
   readonly end: string;
 }
 
-const odd = {
+const oddCells = {
   seqid: ['chr2', 'a%20b', '%zz', '.', '', '>x', ' '],
   source: ['.', '', 'a b', 'x;y', 'c="d"'],
   start: ['', '.', '0', 'x', '1e3', '9000000000'],
@@ -81,24 +81,24 @@ const gtf: Dialect = {
 
 function featuresOf(next: Random, { head, attribute, end }: Dialect, share: number): string {
   const lineEnd = pick(next, ['\n', '\r\n']);
-  const or = <T>(usual: T, others: readonly T[]): T =>
+  const orOther = <T>(usual: T, others: readonly T[]): T =>
     next() < share / 9 ? pick(next, others) : usual;
   let text = head.replaceAll('\n', lineEnd);
   while (text.length < 1.2 * scanBytes) {
     const from = 1 + Math.floor(next() * 1e6);
     const line = [
-      or(pick(next, ['1', 'chrX', '2']), odd.seqid),
-      or(pick(next, ['havana', '.']), odd.source),
-      or('exon', ['.', '']),
-      or(String(from), odd.start),
-      or(String(from + 9), odd.stop),
-      or(pick(next, ['.', '0.5']), odd.score),
-      or(pick(next, ['+', '-', '.']), odd.strand),
-      or(pick(next, ['.', '2']), odd.phase),
-      or(
+      orOther(pick(next, ['1', 'chrX', '2']), oddCells.seqid),
+      orOther(pick(next, ['havana', '.']), oddCells.source),
+      orOther('exon', ['.', '']),
+      orOther(String(from), oddCells.start),
+      orOther(String(from + 9), oddCells.stop),
+      orOther(pick(next, ['.', '0.5']), oddCells.score),
+      orOther(pick(next, ['+', '-', '.']), oddCells.strand),
+      orOther(pick(next, ['.', '2']), oddCells.phase),
+      orOther(
         Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(end),
         ['.', '', 'a=1\tb=2'],
-      ) + or('', [end, `${end} `]),
+      ) + orOther('', [end, `${end} `]),
     ];
     text += line.join('\t') + lineEnd;
     if (next() < share)
@@ -116,12 +116,12 @@ for (const [reader, dialect] of Object.entries({ gff3, gtf }))
         const text = featuresOf(next, dialect, share);
         const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
         const runs = await importSource(text, reader, { validation, targetBytes: 1 << 20 });
-        // In a piece of its own, a line is the first of its piece, which is never part of a run.
+        // Read as a piece, a line is the first of its piece, which is never part of a run.
         const lines = await importSource(text, reader, { validation, targetBytes: 400 });
         expect(lines.chunks).toBeGreaterThan(100);
         expect(runs.findings).toEqual(lines.findings);
         expect(runs.error).toBe(lines.error);
-        // With errors nothing is stored.
+        // With errors, nothing is stored.
         if (runs.findings.errors > 0) continue;
         expect(runs.rows).toEqual(lines.rows);
         expect(runs.columns).toEqual(lines.columns);

@@ -10,7 +10,7 @@ import { openSource } from '../../../readers/source/open.js';
 import { importChunks } from '../import-pieces.js';
 
 const folder = 'test/fixtures/jsonl/bad';
-const expected = new Map(
+const expectedErrors = new Map(
   readFileSync(`${folder}/expected.txt`, 'utf8')
     .split('\n')
     .filter((line) => line.includes(' ==>'))
@@ -20,10 +20,10 @@ const expected = new Map(
 test.each(readdirSync(folder).filter((file) => file.startsWith('json_')))(
   '%s has the outcome of the table',
   async (file) => {
-    const outcome = expected.get(file);
+    const outcome = expectedErrors.get(file);
     expect(outcome).toBeDefined();
     const [, words] = /^error (.*)$/.exec(outcome!) ?? [];
-    const { error, records } = await imported(file);
+    const { error, records } = await importText(file);
     if (words === undefined) expect([error, records]).toEqual([null, outcome]);
     else {
       expect(error).toContain(file);
@@ -34,7 +34,7 @@ test.each(readdirSync(folder).filter((file) => file.startsWith('json_')))(
 );
 
 /** The import's error message, or its records. */
-async function imported(file: string): Promise<{ error: string | null; records: string }> {
+async function importText(file: string): Promise<{ error: string | null; records: string }> {
   let source;
   try {
     source = await openSource(resolve(folder, file), file);

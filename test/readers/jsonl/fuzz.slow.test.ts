@@ -11,7 +11,7 @@ test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed
   const next = random(seed);
   let accepted = 0;
   for (let round = 0; round < 5_000; round++) {
-    const line = damaged(Buffer.from(randomText(next, 1)), next);
+    const line = damageLine(Buffer.from(randomText(next, 1)), next);
     const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(line);
     const { findings, rows, columns, rejected } = importLines(line);
     const told = `${JSON.stringify(text)} -> ${JSON.stringify(findings.examples)}`;
@@ -23,13 +23,13 @@ test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed
     if (rows.length === 0) continue;
     accepted++;
     const expected = castRecord(parseJson(text) as Row, columns);
-    expect(`${told} ${shown(rows[0])}`).toBe(`${told} ${shown(expected)}`);
+    expect(`${told} ${shownValue(rows[0])}`).toBe(`${told} ${shownValue(expected)}`);
   }
   expect(accepted).toBeGreaterThan(500);
 });
 
 /** JSON text without the sign of an integer 0, which a long does not keep. */
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   return stringifyJson(value).replace(/-0(?=[,\]}])/g, '0');
 }
 
@@ -42,9 +42,9 @@ function isObject(text: string): boolean {
   }
 }
 
-const telling = Buffer.from('{}[]",:\\/0123456789.eE+-tfnulrsax \t');
+const jsonBytes = Buffer.from('{}[]",:\\/0123456789.eE+-tfnulrsax \t');
 
-function damaged(line: Buffer, next: Random): Buffer {
+function damageLine(line: Buffer, next: Random): Buffer {
   let bytes = line;
   for (let edits = Math.floor(next() * 3); edits >= 0; edits--) {
     const at = Math.floor(next() * bytes.length);
@@ -56,7 +56,7 @@ function damaged(line: Buffer, next: Random): Buffer {
     else if (roll < 0.4) bytes = Buffer.concat([bytes, bytes.subarray(at, at + length)]);
     else {
       const byte =
-        roll < 0.9 ? telling[Math.floor(next() * telling.length)]! : Math.floor(next() * 256);
+        roll < 0.9 ? jsonBytes[Math.floor(next() * jsonBytes.length)]! : Math.floor(next() * 256);
       if (byte === 10 || byte === 13) continue;
       const rest = roll < 0.65 ? bytes.subarray(at) : bytes.subarray(at + 1);
       bytes = Buffer.concat([before, Buffer.from([byte]), rest]);

@@ -1,2 +1,2 @@
-// 10,000 random splits.
+// The test with 10,000 random splits.
 import './jsonl.test.js';

@@ -10,7 +10,13 @@ import { jsonl } from '../../../readers/jsonl/jsonl.js';
 import { random } from '../../random.js';
 import { castRecord, randomText, seenIn } from '../records.js';
 import { byTier, casesByTier } from '../../tier.js';
-import { cutAtLines, importChunks, importLines, lenient, type Imported } from '../import-pieces.js';
+import {
+  cutAtLines,
+  importChunks,
+  importLines,
+  lenientParams,
+  type Imported,
+} from '../import-pieces.js';
 import { typesOf } from '../rows.js';
 import { seed } from '../../seed.js';
 
@@ -73,7 +79,9 @@ describe('F5: bytes that are not UTF-8', () => {
   });
 
   test('are an error under strict validation', () => {
-    const { findings, rows } = importLines(damaged, { validation: { ...lenient, strict: true } });
+    const { findings, rows } = importLines(damaged, {
+      validation: { ...lenientParams, strict: true },
+    });
     expect(findings.errors).toBe(2);
     expect(rows).toHaveLength(1);
   });
@@ -179,7 +187,7 @@ describe('validation', () => {
   test('if disabled, values that do not fit become null and all records are stored', () => {
     const { findings, rows } = importLines(mixed, {
       existing,
-      validation: { ...lenient, disable: true },
+      validation: { ...lenientParams, disable: true },
     });
     expect(findings.counts).toEqual({});
     expect(rows).toEqual([
@@ -190,13 +198,13 @@ describe('validation', () => {
   });
 
   test('if disabled, a line that is not JSON is still an error', () => {
-    const validation = { ...lenient, disable: true };
+    const validation = { ...lenientParams, disable: true };
     expect(importLines('{"a":1}\n{"a"\n', { validation }).findings.errors).toBe(1);
   });
 
   test('raise_on_errors stops at the first error', () => {
     const { findings, lines } = importLines(mixed, {
-      validation: { ...lenient, raiseOnErrors: true },
+      validation: { ...lenientParams, raiseOnErrors: true },
     });
     expect([findings.errors, lines]).toEqual([1, 1]);
   });
@@ -219,9 +227,9 @@ describe('validation', () => {
       warnings: 0,
       errors: 1,
     });
-    expect(importLines(wide(400), { validation: { ...lenient, disable: true } }).rows).toHaveLength(
-      1,
-    );
+    expect(
+      importLines(wide(400), { validation: { ...lenientParams, disable: true } }).rows,
+    ).toHaveLength(1);
   });
 
   test('columns are counted without nesting: each member of an object, a list once', () => {
@@ -295,7 +303,7 @@ describe('F16: types are inferred from all values', () => {
     const digests = [200, 3_000, 20_000, 100_000, Infinity].map((chunkBytes) =>
       digest(importLines(text, { chunkBytes })),
     );
-    // Threads change the order in which chunks are read, and which of them one thread reads one after the other.
+    // Threads change the order in which chunks are read, and which chunks one thread reads consecutively.
     const chunks = cutAtLines(bytes(text), 20_000);
     for (let threads = 1; threads <= 8; threads++) {
       const order = chunks.map((_, i) => i).sort(() => next() - 0.5);

@@ -9,7 +9,7 @@ import { scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
 import { casesByTier } from '../../tier.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { Notes } from '../read-all.js';
 import { plainRows } from '../rows.js';
 
@@ -35,7 +35,11 @@ function readWith(hasRuns: boolean, text: string, columns: Columns, validation: 
   return notes.isStopped ? { ...read, ...nothing } : read;
 }
 
-const both = (text: string, columns: Columns = [], validation: ValidationParams = lenient): void =>
+const both = (
+  text: string,
+  columns: Columns = [],
+  validation: ValidationParams = lenientParams,
+): void =>
   expect(readWith(true, text, columns, validation)).toEqual(
     readWith(false, text, columns, validation),
   );
@@ -51,7 +55,7 @@ function runsOf(text: string): number[] {
     return count;
   };
   try {
-    readWith(true, text, [], lenient);
+    readWith(true, text, [], lenientParams);
   } finally {
     buffer.find = find;
   }
@@ -99,7 +103,7 @@ test('a record of another shape ends a run, and the next one begins behind it', 
 
 test('a run whose values would be reported is read record by record', () => {
   const text = records(100, (i) => ({ id: `r${i}`, n: i === 50 ? 'NaN' : i })).replace('"NaN"', 'NaN'); // prettier-ignore
-  const read = readWith(true, text, [], { ...lenient, disable: false });
+  const read = readWith(true, text, [], { ...lenientParams, disable: false });
   expect(read.notes).toEqual([
     { level: 'reject', line: 51, code: codes.nan, field: 'n', message: 'the value is NaN' },
   ]);
@@ -124,7 +128,7 @@ test(`numbers are rounded as JSON.parse rounds them (seed ${seed})`, () => {
   });
   const text = texts.map((number) => `{"n":${number}}\n`).join('');
   expect(runsOf(text).reduce((sum, count) => sum + count, 0)).toBe(texts.length - 1);
-  const { rows } = readWith(true, text, [], lenient);
+  const { rows } = readWith(true, text, [], lenientParams);
   const wrong = texts.filter((number, i) => !Object.is(rows[i]!['n'], Number(number)));
   expect(wrong).toEqual([]);
 });
@@ -209,7 +213,7 @@ test(`random texts read as they do record by record (seed ${seed})`, () => {
     );
     const text = lines.join(lineEnd) + (next() < 0.5 ? lineEnd : '');
     const columns = ['k0', 'k1', 'k2', 'a'].flatMap((name) => declared(next, name));
-    const validation = { ...lenient, disable: next() < 0.2, strict: next() < 0.2, raiseOnErrors: next() < 0.1 }; // prettier-ignore
+    const validation = { ...lenientParams, disable: next() < 0.2, strict: next() < 0.2, raiseOnErrors: next() < 0.1 }; // prettier-ignore
     try {
       both(text, columns, validation);
     } catch (error) {

@@ -78,7 +78,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, i) => i);
 const schema6 = { positions: ids(60).map(position6), genes };
 const schema4 = { header: header4, positions: ids(20).map(position4) };
 
-/** What JSON.parse reads, with the coordinates beside it and every column in every record. */
+/** The records that JSON.parse reads, with coordinates and all columns in every record. */
 function oracle(text: string, build: string | null): Row[] {
   const { positions } = JSON.parse(text) as { positions: Row[] };
   const names = new Set(positions.flatMap((one) => Object.keys(one)));
@@ -118,8 +118,8 @@ describe('positions', () => {
     const unknown = await importSource(text, 'nirvana');
     expect(unknown.genomeBuild).toBeNull();
     expect(unknown.rows).toEqual(oracle(text, null));
-    const given = await importSource(text, 'nirvana', { params: { genome_build: 'GRCh37' } });
-    expect(given.rows).toEqual(oracle(text, 'GRCh37'));
+    const givenBuild = await importSource(text, 'nirvana', { params: { genome_build: 'GRCh37' } });
+    expect(givenBuild.rows).toEqual(oracle(text, 'GRCh37'));
   });
 
   test('are the same for any split, compression and order, and never include the genes', async () => {
@@ -131,16 +131,16 @@ describe('positions', () => {
       { positions: schema6.positions, genes: schema6.positions },
     ]) {
       const text = nirvana(parts);
-      const whole = await importSource(text, 'nirvana');
-      expect(whole.rows.length).toBe(parts.positions.length);
+      const wholeRead = await importSource(text, 'nirvana');
+      expect(wholeRead.rows.length).toBe(parts.positions.length);
       for (let round = 0; round < 15; round++) {
         const layer = (['plain', 'gzip', 'bgzf'] as const)[round % 3]!;
         const targetBytes = 1 + Math.floor(next() ** 2 * text.length);
-        const cut = await importSource(text, 'nirvana', { layer, targetBytes, shuffle: next });
-        expect(cut.error).toBeNull();
-        expect(cut.rows).toEqual(whole.rows);
-        expect(typesOf(cut.columns)).toBe(typesOf(whole.columns));
-        expect(cut.findings).toEqual(whole.findings);
+        const cutRead = await importSource(text, 'nirvana', { layer, targetBytes, shuffle: next });
+        expect(cutRead.error).toBeNull();
+        expect(cutRead.rows).toEqual(wholeRead.rows);
+        expect(typesOf(cutRead.columns)).toBe(typesOf(wholeRead.columns));
+        expect(cutRead.findings).toEqual(wholeRead.findings);
       }
     }
   });
@@ -148,9 +148,12 @@ describe('positions', () => {
   test('are added to a dataset that has some', async () => {
     const text = nirvana(schema6);
     const { columns, rows } = await importSource(text, 'nirvana');
-    const again = await importSource(text, 'nirvana', { known: columns, targetBytes: 3_000 });
-    expect([again.error, again.findings.counts]).toEqual([null, {}]);
-    expect(again.rows).toEqual(rows);
+    const repeatedRead = await importSource(text, 'nirvana', {
+      known: columns,
+      targetBytes: 3_000,
+    });
+    expect([repeatedRead.error, repeatedRead.findings.counts]).toEqual([null, {}]);
+    expect(repeatedRead.rows).toEqual(rows);
   });
 
   test('may be longer than a chunk', async () => {
@@ -247,10 +250,10 @@ describe('F13: the layout of the file', () => {
   });
 
   test('the last position may share its line with the bracket', async () => {
-    const joined = text
+    const joinedText = text
       .replace('\n],"genes"', '],"genes"')
       .replace('}],"genes":[', '} ] ,"genes":[');
-    const { rows, error } = await importSource(joined, 'nirvana');
+    const { rows, error } = await importSource(joinedText, 'nirvana');
     expect([error, rows.length]).toEqual([null, 60]);
   });
 });

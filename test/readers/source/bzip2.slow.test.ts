@@ -13,19 +13,19 @@ function file(name: string): Buffer {
 }
 
 /** Bytes as a file gives them, in pieces. */
-async function* pieces(bytes: Uint8Array, size = 7_001): AsyncGenerator<Uint8Array> {
+async function* piecesOf(bytes: Uint8Array, size = 7_001): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function unpacked(bytes: Uint8Array, size?: number): Promise<Buffer> {
+async function unpack(bytes: Uint8Array, size?: number): Promise<Buffer> {
   const found: Uint8Array[] = [];
-  for await (const piece of bunzip2(pieces(bytes, size), 'it.bz2')) found.push(piece);
+  for await (const piece of bunzip2(piecesOf(bytes, size), 'it.bz2')) found.push(piece);
   return Buffer.concat(found);
 }
 
 /** The text, or what is wrong with the file. */
 async function outcome(bytes: Uint8Array): Promise<Buffer | string> {
-  return unpacked(bytes).catch((error: Error) => error.message);
+  return unpack(bytes).catch((error: Error) => error.message);
 }
 
 describe('decompression', () => {
@@ -39,7 +39,7 @@ describe('decompression', () => {
     async (name, bytes, digest) => {
       const hash = createHash('sha256');
       let count = 0;
-      for await (const piece of bunzip2(pieces(file(name)), name)) {
+      for await (const piece of bunzip2(piecesOf(file(name)), name)) {
         hash.update(piece);
         count += piece.length;
         expect(piece.length).toBeLessThanOrEqual(1 << 20);
@@ -50,21 +50,25 @@ describe('decompression', () => {
 
   test('many streams are one text, including empty ones (F3)', async () => {
     const streams = ['runs', 'empty', 'lines', 'empty', 'bytes'];
-    const want = Buffer.concat(await Promise.all(streams.map((name) => unpacked(file(name)))));
+    const expectedBytes = Buffer.concat(
+      await Promise.all(streams.map((name) => unpack(file(name)))),
+    );
     for (const size of [1, 997, 1 << 20])
-      expect((await unpacked(Buffer.concat(streams.map(file)), size)).equals(want)).toBe(true);
+      expect((await unpack(Buffer.concat(streams.map(file)), size)).equals(expectedBytes)).toBe(
+        true,
+      );
   });
 });
 
 describe('damage', () => {
-  const whole = Buffer.concat([file('runs'), file('bytes')]);
+  const wholeStream = Buffer.concat([file('runs'), file('bytes')]);
 
   test('every truncation is an error, never a shorter text, except between two streams (F2)', async () => {
-    const between = file('runs').length;
-    const step = Math.ceil(whole.length / 500);
-    for (let cut = 4; cut < whole.length; cut += cut < 40 ? 1 : step) {
-      if (cut === between) continue;
-      expect([cut, await outcome(whole.subarray(0, cut))]).toEqual([
+    const firstLength = file('runs').length;
+    const step = Math.ceil(wholeStream.length / 500);
+    for (let cut = 4; cut < wholeStream.length; cut += cut < 40 ? 1 : step) {
+      if (cut === firstLength) continue;
+      expect([cut, await outcome(wholeStream.subarray(0, cut))]).toEqual([
         cut,
         expect.stringMatching(
           /^it\.bz2: the compressed file ends early|something other than bzip2/,
@@ -75,26 +79,28 @@ describe('damage', () => {
 
   test(`a flipped bit is an error or changes nothing (seed ${seed}) (F2)`, async () => {
     const next = random(seed);
-    const text = await unpacked(whole);
-    let refused = 0;
+    const text = await unpack(wholeStream);
+    let refusedCount = 0;
     for (let round = 0; round < 400; round++) {
-      const flipped = Buffer.from(whole);
-      flipped[4 + Math.floor(next() * (whole.length - 4))]! ^= 1 << Math.floor(next() * 8);
+      const flipped = Buffer.from(wholeStream);
+      flipped[4 + Math.floor(next() * (wholeStream.length - 4))]! ^= 1 << Math.floor(next() * 8);
       const found = await outcome(flipped);
       if (typeof found === 'string') {
         expect(found).toMatch(
           /^it\.bz2: the compressed (?:data is damaged|file ends early)|other than bzip2/,
         );
-        refused++;
+        refusedCount++;
       } else expect(found.equals(text)).toBe(true);
     }
-    expect(refused).toBeGreaterThan(390); // a bit or two after the last one of a stream mean nothing
+    expect(refusedCount).toBeGreaterThan(390); // a bit or two after the last one of a stream mean nothing
   });
 
   test('zero padding is accepted, other bytes after the end are not (F2)', async () => {
-    const text = await unpacked(whole);
-    expect((await unpacked(Buffer.concat([whole, Buffer.alloc(5_000)]))).equals(text)).toBe(true);
-    expect(await outcome(Buffer.concat([whole, Buffer.from('rubbish')]))).toBe(
+    const text = await unpack(wholeStream);
+    expect((await unpack(Buffer.concat([wholeStream, Buffer.alloc(5_000)]))).equals(text)).toBe(
+      true,
+    );
+    expect(await outcome(Buffer.concat([wholeStream, Buffer.from('rubbish')]))).toBe(
       'it.bz2: something other than bzip2 data follows the last bzip2 stream',
     );
   });
@@ -104,9 +110,9 @@ describe('as a source', () => {
   const options = { name: 'it.csv.bz2', params: { header: null } };
 
   test('has the records of the uncompressed file, however it is split (F3)', async () => {
-    const text = await unpacked(file('lines'));
-    const want = await importSource(text, 'csv', { ...options, name: 'it.csv' });
-    expect(want.rows).toHaveLength(6_000);
+    const text = await unpack(file('lines'));
+    const expectedRead = await importSource(text, 'csv', { ...options, name: 'it.csv' });
+    expect(expectedRead.rows).toHaveLength(6_000);
     for (const targetBytes of [3_000, 100_000, 1 << 20]) {
       const {
         chunks: _,
@@ -116,7 +122,7 @@ describe('as a source', () => {
         ...options,
         targetBytes,
       });
-      expect({ ...want, ...found }).toEqual(want);
+      expect({ ...expectedRead, ...found }).toEqual(expectedRead);
     }
   });
 
@@ -129,8 +135,8 @@ describe('as a source', () => {
   });
 
   test('a truncated file is refused with its name (F2)', async () => {
-    const cut = file('lines').subarray(0, 40_000);
-    await expect(importSource(cut, 'csv', options)).rejects.toThrow(
+    const cutStream = file('lines').subarray(0, 40_000);
+    await expect(importSource(cutStream, 'csv', options)).rejects.toThrow(
       'it.csv.bz2: the compressed file ends early',
     );
   });

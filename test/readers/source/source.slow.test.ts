@@ -37,7 +37,7 @@ async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
 /** Number of random splits. The threat catalogue asks for 10,000. */
 const splits = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
 /** Number of places at which each real file is cut. */
-const cuts = 150;
+const cutCount = 150;
 let state = seed;
 function random(below: number): number {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -60,7 +60,7 @@ describe('chunks', () => {
     }
   });
 
-  // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none of them is split.
+  // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none is split.
   test('split at any offset contain every line unchanged (F5)', async () => {
     const line = (i: number) =>
       Buffer.from([0x69, 0x20, 0xe2, 0x82, 0xac, 0xff, 48 + (i % 10), 10]);
@@ -77,7 +77,7 @@ describe('chunks', () => {
     }
   });
 
-  // What is read with a piece ends 64 kB behind it; the line may end before, there or later, or with the file.
+  // The bytes read along with a piece end 64 kB after it; the line may end before, there or later, or with the file.
   test.each([65_534, 65_535, 65_536, 65_537, 300_000])(
     'a line that goes on for %i bytes behind its piece is whole',
     async (tail) => {
@@ -97,11 +97,11 @@ describe('chunks', () => {
     const text = Buffer.from('a line of text\n'.repeat(5000));
     for (const bytes of [text, gzipSync(text), bgzf(text)]) {
       const source = await openSource(file(bytes), 'it.vcf');
-      const once = [];
-      const again = [];
-      for await (const { ref } of source.chunks(15, 5000)) once.push(ref);
-      for await (const { ref } of source.chunks(15, 5000)) again.push(ref);
-      expect(again).toEqual(once);
+      const firstRefs = [];
+      const secondRefs = [];
+      for await (const { ref } of source.chunks(15, 5000)) firstRefs.push(ref);
+      for await (const { ref } of source.chunks(15, 5000)) secondRefs.push(ref);
+      expect(secondRefs).toEqual(firstRefs);
       await source.close();
     }
   });
@@ -110,8 +110,10 @@ describe('chunks', () => {
     const members = Array.from({ length: 50 }, (_, i) =>
       gzipSync(i % 3 === 0 ? '' : `line ${i}\n`),
     );
-    const want = Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? '' : `line ${i}\n`)).join('');
-    expect((await body(file(Buffer.concat(members)))).text).toBe(want);
+    const expectedText = Array.from({ length: 50 }, (_, i) =>
+      i % 3 === 0 ? '' : `line ${i}\n`,
+    ).join('');
+    expect((await body(file(Buffer.concat(members)))).text).toBe(expectedText);
   });
 
   test('a byte order mark is dropped (F4)', async () => {
@@ -133,10 +135,10 @@ describe('damage', () => {
   test(`every truncation of a gzip file is an error, never fewer lines (seed ${seed}) (F2)`, async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       for (let round = 0; round < 40; round++) {
-        const cut = 20 + random(bytes.length - 60);
-        const short = bytes.subarray(0, cut);
+        const cutAt = 20 + random(bytes.length - 60);
+        const shortBytes = bytes.subarray(0, cutAt);
         // A BGZF file cut exactly between two blocks cannot be told from a whole one but by its missing end block.
-        const outcome = await body(file(short), 0, 50_000).then(
+        const outcome = await body(file(shortBytes), 0, 50_000).then(
           ({ warnings }) => warnings.join(),
           (error: Error) => error.message,
         );
@@ -161,19 +163,19 @@ describe('damage', () => {
   ];
 
   test.each(real)(
-    `%s, truncated at ${cuts} positions, never loses a line without an error (F2)`,
+    `%s, truncated at ${cutCount} positions, never loses a line without an error (F2)`,
     async (name) => {
       const bytes = readFileSync(`test/fixtures/${name}`);
       const { text: whole } = await body(file(bytes));
-      for (let i = 0; i < cuts; i++) {
-        const cut = Math.max(20, Math.floor((bytes.length * i) / cuts));
-        const outcome = await body(file(bytes.subarray(0, cut)), 0, 50_000).catch(
+      for (let i = 0; i < cutCount; i++) {
+        const cutAt = Math.max(20, Math.floor((bytes.length * i) / cutCount));
+        const outcome = await body(file(bytes.subarray(0, cutAt)), 0, 50_000).catch(
           (error: Error) => error.message,
         );
         if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
         else if (outcome.text !== whole || outcome.layer !== 'bgzf')
-          expect([cut, outcome.warnings.join()]).toEqual([
-            cut,
+          expect([cutAt, outcome.warnings.join()]).toEqual([
+            cutAt,
             expect.stringContaining('end block is missing'),
           ]);
       }
@@ -223,14 +225,17 @@ describe('decompression bombs', () => {
   /** The largest resident size that reading came to, beyond what it was before. */
   async function growthMb(read: () => Promise<unknown>): Promise<number> {
     const before = process.memoryUsage().rss;
-    let most = before;
-    const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 5);
+    let mostBytes = before;
+    const timer = setInterval(
+      () => (mostBytes = Math.max(mostBytes, process.memoryUsage().rss)),
+      5,
+    );
     try {
       await read();
     } finally {
       clearInterval(timer);
     }
-    return (Math.max(most, process.memoryUsage().rss) - before) / 2 ** 20;
+    return (Math.max(mostBytes, process.memoryUsage().rss) - before) / 2 ** 20;
   }
 
   test('a gzip file of one endless line stops at the line budget (F1)', async () => {

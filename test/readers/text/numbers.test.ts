@@ -33,9 +33,9 @@ function nextDouble(value: number): number {
 }
 
 /** The exact middle between a double from 2^20 to 2^21 and the next one. */
-function middle(value: number): string {
-  const scaled = BigInt(value * 2 ** 40) * 2n + BigInt((nextDouble(value) - value) * 2 ** 40);
-  const digits = String(scaled * 5n ** 41n); // over 10^41
+function middleText(value: number): string {
+  const scaledValue = BigInt(value * 2 ** 40) * 2n + BigInt((nextDouble(value) - value) * 2 ** 40);
+  const digits = String(scaledValue * 5n ** 41n); // over 10^41
   return `${digits.slice(0, -41)}.${digits.slice(-41)}`.replace(/0+$/, '');
 }
 
@@ -43,25 +43,25 @@ test(`long decimals are rounded as Number rounds them (seed ${seed})`, () => {
   const next = random(seed);
   const digits = (count: number): string =>
     Array.from({ length: count }, () => Math.floor(next() * 10)).join('');
-  let known = 0;
+  let knownCount = 0;
   for (let round = 0; round < 50_000; round++) {
     const text = [
       () => String(next() ** 4 * 10 ** Math.floor(next() * 6)),
       () => `${digits(1 + Math.floor(next() * 10))}.${digits(10 + Math.floor(next() * 16))}`,
-      () => middle(2 ** 20 * (1 + next())).slice(0, 24 + Math.floor(next() * 8)),
+      () => middleText(2 ** 20 * (1 + next())).slice(0, 24 + Math.floor(next() * 8)),
       () => (2n ** 53n + 2n * BigInt(Math.floor(next() * 2 ** 40)) + 1n).toString() + '.0',
     ][round % 4]!();
     const bytes = Buffer.from(next() < 0.2 ? `-${text}` : text);
     const expected = Number(String(bytes));
     const value = longDecimalAt(bytes, 0, bytes.length);
-    if (!Number.isNaN(value)) known++;
-    // `expect` for each of them would take seconds.
+    if (!Number.isNaN(value)) knownCount++;
+    // Calling `expect` for each number would take seconds.
     if (Number.isNaN(value) || value === expected) {
       if (floatAt(bytes, 0, bytes.length) === expected) continue;
     }
     throw new Error(`${String(bytes)} is read as ${value}`);
   }
-  expect(known).toBeGreaterThan(25_000);
+  expect(knownCount).toBeGreaterThan(25_000);
 });
 
 test.each(['-0', '1e22', '1e23', '1e-22', '1e-23', '9007199254740993', '5e-324', '1e-400'])(

@@ -13,8 +13,10 @@ test(`finds the bytes that a loop finds, in text of every length (seed ${seed})`
     for (const [i, byte] of bytes.entries()) if (i < text.length) text[i] = byte;
     window.open(text, at);
     const count = window.search(new ByteSet(bytes));
-    const want = [...text.subarray(at).keys()].filter((i) => bytes.includes(text[at + i]!));
-    expect([...window.positions.subarray(0, count)]).toEqual(want);
+    const expectedPositions = [...text.subarray(at).keys()].filter((i) =>
+      bytes.includes(text[at + i]!),
+    );
+    expect([...window.positions.subarray(0, count)]).toEqual(expectedPositions);
   }
 });
 
@@ -41,10 +43,12 @@ test(`gathers ranges of every length (seed ${seed})`, () => {
     window.to[10 + i] = to;
   }
   const size = window.gather(10, pieces.length);
-  const want = pieces.map(([from, to]) => text.subarray(from, to));
-  expect(Buffer.from(window.gathered.subarray(0, size)).equals(Buffer.concat(want))).toBe(true);
+  const expectedCells = pieces.map(([from, to]) => text.subarray(from, to));
+  expect(Buffer.from(window.gathered.subarray(0, size)).equals(Buffer.concat(expectedCells))).toBe(
+    true,
+  );
   let end = 0;
   expect([...window.ends.subarray(0, pieces.length)]).toEqual(
-    want.map((one) => (end += one.length)),
+    expectedCells.map((one) => (end += one.length)),
   );
 });

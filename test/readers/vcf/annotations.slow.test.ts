@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { random as seeded } from '../../random.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll } from '../read-all.js';
 import { seed } from '../../seed.js';
@@ -27,30 +27,30 @@ function explode(name: string, key: string, path = `${fixtures}/${name}`, target
 
 /** Names that annotations may use for an allele, written anew from the tools' manuals: as it is, or without the shared first base. */
 function namesOf(allele: string, all: readonly string[]): string[] {
-  const plain = all.filter((one) => one !== '*');
-  const isIndel = plain.some((one) => one.length !== plain[0]!.length);
-  const isShared = new Set(plain.map((one) => one[0])).size === 1;
+  const plainAlleles = all.filter((one) => one !== '*');
+  const isIndel = plainAlleles.some((one) => one.length !== plainAlleles[0]!.length);
+  const isShared = new Set(plainAlleles.map((one) => one[0])).size === 1;
   return isIndel && isShared && allele !== '*'
     ? [allele, allele.length > 1 ? allele.slice(1) : '-']
     : [allele];
 }
 
-/** What exploding has to give, from the records with lists: the simple way, record by record. */
-function exploded(rows: readonly Row[], key: string): Row[] {
+/** The expected result of exploding, from the records with lists, record by record. */
+function explodeRows(rows: readonly Row[], key: string): Row[] {
   return rows.flatMap((row) => {
     const list = infoOf(row)[key];
     if (list === undefined || list === null) return [row];
     const alternates = row.alternate_alleles as string[];
     const all = [row.reference_allele as string, ...alternates];
-    const own = (list as Annotation[]).filter((one) => {
+    const ownAnnotations = (list as Annotation[]).filter((one) => {
       const allele = (one as Record<string, unknown>).Allele as string | undefined;
       if (alternates.length < 2 || allele === undefined) return true;
       if (namesOf(row.allele as string, all).includes(allele)) return true;
       return !alternates.some((other) => namesOf(other, all).includes(allele));
     });
     const { [key]: _, ...rest } = infoOf(row);
-    if (own.length === 0) return [{ ...row, info: rest }];
-    return own.map((one) => ({ ...row, info: { ...rest, [key]: one } }));
+    if (ownAnnotations.length === 0) return [{ ...row, info: rest }];
+    return ownAnnotations.map((one) => ({ ...row, info: { ...rest, [key]: one } }));
   });
 }
 
@@ -65,12 +65,12 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     ['gnomad_csq.vcf.gz', 'CSQ'], // declared, on no line
     ['sites_1kg.vcf', 'ANN'], // not even declared
   ])('%s by %s: the records with lists, one per element', async (name, key) => {
-    const listed = await readAll(`${fixtures}/${name}`, 'vcf', {
+    const listedRead = await readAll(`${fixtures}/${name}`, 'vcf', {
       params: { annotations_key: key },
     });
     const read = await explode(name, key);
     expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
-    expect(read.rows).toEqual(exploded(listed.rows, key));
+    expect(read.rows).toEqual(explodeRows(listedRead.rows, key));
     const column = read.columns[0]!.find((one) => one.name === 'info')?.children!.find(
       (one) => one.name === key,
     );
@@ -86,16 +86,21 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     for (const name of new Set(golden.map(([file]) => file!))) {
       const { rows } = await explode(name, 'CSQ');
       const found = rows.flatMap((row) => {
-        const one = infoOf(row).CSQ as Record<string, string | string[]> | undefined;
-        if (one === undefined) return [];
-        const parts = [one.Allele, one.Consequence, one.Feature, one.HGVSc].map((part) =>
-          Array.isArray(part) ? part.join('&') : (part ?? '.'),
-        );
+        const firstAnnotation = infoOf(row).CSQ as Record<string, string | string[]> | undefined;
+        if (firstAnnotation === undefined) return [];
+        const parts = [
+          firstAnnotation.Allele,
+          firstAnnotation.Consequence,
+          firstAnnotation.Feature,
+          firstAnnotation.HGVSc,
+        ].map((part) => (Array.isArray(part) ? part.join('&') : (part ?? '.')));
         const alternates = (row.alternate_alleles as string[]).join(',');
         return [[coordinates(row).start, alternates, ...parts].join('\t')];
       });
-      const want = golden.filter(([file]) => file === name).map((line) => line.slice(1).join('\t'));
-      expect(found.sort()).toEqual(want.sort());
+      const expectedLines = golden
+        .filter(([file]) => file === name)
+        .map((line) => line.slice(1).join('\t'));
+      expect(found.sort()).toEqual(expectedLines.sort());
     }
   });
 
@@ -130,22 +135,22 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   const format = `Description="Functional annotations: 'Allele | Annotation | Gene_Name'"`;
   const start = '##fileformat=VCFv4.3\n';
   const row = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
-  const declared = `${start}##INFO=<ID=ANN,Number=.,Type=String,${format}>\n${row}`;
+  const declaredText = `${start}##INFO=<ID=ANN,Number=.,Type=String,${format}>\n${row}`;
   const cases: readonly (readonly [string, string, string, string, readonly unknown[]])[] = [
-    ['pipes missing', declared, 'T', 'ANN=T|a,T', [{ Allele: 'T', Annotation: ['a'] }, { Allele: 'T' }]],
-    ['parts empty', declared, 'T', 'ANN=||,T||G', [{}, { Allele: 'T', Gene_Name: 'G' }]],
-    ['an annotation empty', declared, 'T', 'ANN=T|a|G,', [{ Allele: 'T', Annotation: ['a'], Gene_Name: 'G' }, {}]],
-    ['value missing', declared, 'T', 'ANN=.', [undefined]],
-    ['value empty', declared, 'T', 'ANN=', [{}]],
-    ['no value', declared, 'T', 'ANN', [undefined]],
-    ['key absent', declared, 'T', 'DP=3', [undefined]],
-    ['INFO missing', declared, 'T', '.', [undefined]],
-    ['key twice', declared, 'T', 'ANN=T|a;ANN=T|b', [{ Allele: 'T', Annotation: ['a'] }]],
-    ['key behind others', declared, 'T', 'XANN=1;;ANN=T|a;Y', [{ Allele: 'T', Annotation: ['a'] }]],
-    ['escapes', declared, 'T', 'ANN=T|a%2Cb', [{ Allele: 'T', Annotation: ['a,b'] }]],
-    ['another allele', declared, 'T', 'ANN=G|a', [{ Allele: 'G', Annotation: ['a'] }]],
-    ['an allele of none', declared, 'T,G', 'ANN=C|a', [{ Allele: 'C', Annotation: ['a'] }, { Allele: 'C', Annotation: ['a'] }]],
-    ['an allele without', declared, 'T,G', 'ANN=G|a,G|b', [undefined, { Allele: 'G', Annotation: ['a'] }, { Allele: 'G', Annotation: ['b'] }]],
+    ['pipes missing', declaredText, 'T', 'ANN=T|a,T', [{ Allele: 'T', Annotation: ['a'] }, { Allele: 'T' }]],
+    ['parts empty', declaredText, 'T', 'ANN=||,T||G', [{}, { Allele: 'T', Gene_Name: 'G' }]],
+    ['an annotation empty', declaredText, 'T', 'ANN=T|a|G,', [{ Allele: 'T', Annotation: ['a'], Gene_Name: 'G' }, {}]],
+    ['value missing', declaredText, 'T', 'ANN=.', [undefined]],
+    ['value empty', declaredText, 'T', 'ANN=', [{}]],
+    ['no value', declaredText, 'T', 'ANN', [undefined]],
+    ['key absent', declaredText, 'T', 'DP=3', [undefined]],
+    ['INFO missing', declaredText, 'T', '.', [undefined]],
+    ['key twice', declaredText, 'T', 'ANN=T|a;ANN=T|b', [{ Allele: 'T', Annotation: ['a'] }]],
+    ['key behind others', declaredText, 'T', 'XANN=1;;ANN=T|a;Y', [{ Allele: 'T', Annotation: ['a'] }]],
+    ['escapes', declaredText, 'T', 'ANN=T|a%2Cb', [{ Allele: 'T', Annotation: ['a,b'] }]],
+    ['another allele', declaredText, 'T', 'ANN=G|a', [{ Allele: 'G', Annotation: ['a'] }]],
+    ['an allele of none', declaredText, 'T,G', 'ANN=C|a', [{ Allele: 'C', Annotation: ['a'] }, { Allele: 'C', Annotation: ['a'] }]],
+    ['an allele without', declaredText, 'T,G', 'ANN=G|a,G|b', [undefined, { Allele: 'G', Annotation: ['a'] }, { Allele: 'G', Annotation: ['b'] }]],
     ['no format', `${start}##INFO=<ID=ANN,Number=.,Type=String,Description="x">\n${row}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
     ['one value promised', `${start}##INFO=<ID=ANN,Number=1,Type=String,Description="x">\n${row}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
     ['not declared', start + row, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
@@ -163,25 +168,28 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
 
   test('existing fields of the dataset keep their types', async () => {
     const path = join(folder, 'given.vcf');
-    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
-    const one = { Allele: 'T', Annotation: ['a'] };
-    const two = { Allele: 'T', Annotation: ['b'] };
+    writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
+    const firstAnnotation = { Allele: 'T', Annotation: ['a'] };
+    const secondAnnotation = { Allele: 'T', Annotation: ['b'] };
     const read = async (explodes: boolean, known: Columns) => {
       const params = { explode_annotations: explodes };
       const { rows, columns, notes } = await readAll(path, 'vcf', { params, known });
       return { annotations: rows.map((row) => infoOf(row).ANN), columns: columns[0]!, notes };
     };
-    const listed = await read(false, []);
-    const taken = await read(true, []);
-    expect(listed.annotations).toEqual([[one, two]]);
-    expect(taken.annotations).toEqual([one, two]);
+    const listedRead = await read(false, []);
+    const explodedRead = await read(true, []);
+    expect(listedRead.annotations).toEqual([[firstAnnotation, secondAnnotation]]);
+    expect(explodedRead.annotations).toEqual([firstAnnotation, secondAnnotation]);
     // Exploded into a field that holds lists: lists of one.
-    expect((await read(true, listed.columns)).annotations).toEqual([[one], [two]]);
+    expect((await read(true, listedRead.columns)).annotations).toEqual([
+      [firstAnnotation],
+      [secondAnnotation],
+    ]);
     // Lists into a field that holds one: the first, and a warning.
-    const first = await read(false, taken.columns);
-    expect(first.annotations).toEqual([one]);
+    const first = await read(false, explodedRead.columns);
+    expect(first.annotations).toEqual([firstAnnotation]);
     expect(first.notes).toMatchObject([
-      { level: 'warn', line: declared.split('\n').length, code: 303, field: 'info.ANN' },
+      { level: 'warn', line: declaredText.split('\n').length, code: 303, field: 'info.ANN' },
     ]);
   });
 
@@ -189,33 +197,33 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     const path = join(folder, 'parts.vcf');
     const [few, many] = ['ANN=T|a', 'ANN=T|a,T|a|b|c||d%2Ce,T|a||,T|a||||x'];
     const lines = [few, few, many].map((ann, i) => `1\t${i + 5}\t.\tA\tT\t.\t.\t${ann}\n`);
-    writeFileSync(path, declared + lines.join(''));
-    const one = { Allele: 'T', Annotation: ['a'] };
-    const want = [one, { ...one, Gene_Name: 'b', extra: ['c', null, 'd,e'] }, one, { ...one, extra: [null, null, 'x'] }];
+    writeFileSync(path, declaredText + lines.join(''));
+    const firstAnnotation = { Allele: 'T', Annotation: ['a'] };
+    const expectedAnnotations = [firstAnnotation, { ...firstAnnotation, Gene_Name: 'b', extra: ['c', null, 'd,e'] }, firstAnnotation, { ...firstAnnotation, extra: [null, null, 'x'] }];
     const { rows, notes } = await readAll(path, 'vcf');
-    expect(rows.map((row) => infoOf(row).ANN)).toEqual([[one], [one], want]);
+    expect(rows.map((row) => infoOf(row).ANN)).toEqual([[firstAnnotation], [firstAnnotation], expectedAnnotations]);
     const warning = { level: 'warn', line: 6, code: 301, field: 'info.ANN' };
     expect(notes).toMatchObject([warning, warning]);
-    const exploded = await explode('parts.vcf', 'ANN', path);
-    expect(exploded.rows.map((row) => infoOf(row).ANN)).toEqual([one, one, ...want]);
+    const explodedRead = await explode('parts.vcf', 'ANN', path);
+    expect(explodedRead.rows.map((row) => infoOf(row).ANN)).toEqual([firstAnnotation, firstAnnotation, ...expectedAnnotations]);
     // The lines before have no such key; in chunks of their own they are stored with the others all the same.
-    const text = declared + lines.join('');
-    const whole = await importSource(text, 'vcf');
-    const cut = await importSource(text, 'vcf', { targetBytes: 20, isReadTwice: true });
-    expect(cut.chunks).toBeGreaterThan(2);
-    expect(cut.rows).toEqual(whole.rows);
-    expect(cut.columns).toEqual(whole.columns);
-    const later = await importSource(text, 'vcf', { known: whole.columns });
-    expect(later.columns).toEqual(whole.columns);
-    expect(later.rows).toEqual(whole.rows);
-    const strict = await importSource(text, 'vcf', { validation: { ...lenient, strict: true } });
-    expect(strict.findings).toMatchObject({ errors: 1, records: 1 });
+    const text = declaredText + lines.join('');
+    const wholeRead = await importSource(text, 'vcf');
+    const cutRead = await importSource(text, 'vcf', { targetBytes: 20, isReadTwice: true });
+    expect(cutRead.chunks).toBeGreaterThan(2);
+    expect(cutRead.rows).toEqual(wholeRead.rows);
+    expect(cutRead.columns).toEqual(wholeRead.columns);
+    const laterRead = await importSource(text, 'vcf', { known: wholeRead.columns });
+    expect(laterRead.columns).toEqual(wholeRead.columns);
+    expect(laterRead.rows).toEqual(wholeRead.rows);
+    const strictRead = await importSource(text, 'vcf', { validation: { ...lenientParams, strict: true } });
+    expect(strictRead.findings).toMatchObject({ errors: 1, records: 1 });
   }); // prettier-ignore
 
   test('ten thousand annotations on one line are ten thousand records', async () => {
     const path = join(folder, 'many.vcf');
     const all = Array.from({ length: 10_000 }, (_, i) => `T|a${i}|G`);
-    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tDP=3;ANN=${all.join(',')};Z=1\n`);
+    writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\tDP=3;ANN=${all.join(',')};Z=1\n`);
     const { rows } = await explode('many.vcf', 'ANN', path);
     expect(rows).toHaveLength(10_000);
     for (const [i, one] of rows.entries()) {
@@ -227,7 +235,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   test('a line whose records would repeat too much is refused before a record is created (T0: vcfLineRecordBytes)', async () => {
     const path = join(folder, 'large.vcf');
     const info = `ANN=${'T|a,'.repeat(300_000)}T|a;NOTE=${'x'.repeat(3000)}`;
-    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\t.\n`);
+    writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\t.\n`);
     const { rows, notes } = await explode('large.vcf', 'ANN', path);
     expect(rows).toHaveLength(1);
     expect(notes).toMatchObject([{ level: 'reject', line: 4, code: 0 }]);
@@ -238,11 +246,11 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
 
   test(`any split gives the same records (seed ${seed})`, async () => {
     const random = seeded(seed);
-    const want = (await explode('vep_csq_split.vcf.gz', 'CSQ')).rows;
+    const expectedRows = (await explode('vep_csq_split.vcf.gz', 'CSQ')).rows;
     for (let round = 0; round < 3; round++) {
       const size = 1 + Math.floor(random() * 700_000);
       const path = `${fixtures}/vep_csq_split.vcf.gz`;
-      expect((await explode('', 'CSQ', path, size)).rows).toEqual(want);
+      expect((await explode('', 'CSQ', path, size)).rows).toEqual(expectedRows);
     }
   });
 

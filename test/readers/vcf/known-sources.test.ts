@@ -9,7 +9,7 @@ const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
 const key = (id: string, number: string, description = 'x') =>
   `##INFO=<ID=${id},Number=${number},Type=String,Description="${description}">\n`;
 
-async function read(meta: string, info: string, params: Record<string, unknown> = {}) {
+async function readInfo(meta: string, info: string, params: Record<string, unknown> = {}) {
   const text = `##fileformat=VCFv4.1\n${meta}${columns}1\t5\t.\tA\tT\t.\t.\t${info}\n`;
   const { rows, findings } = await importSource(text, 'vcf', { params });
   expect(findings.errors).toBe(0);
@@ -21,7 +21,7 @@ const values =
   'CLNDN=Cancer,_familial|not_provided;CLNDISDB=MedGen:1,OMIM:2|.;CLNREVSTAT=criteria_provided,_single_submitter;CLNSIG=Pathogenic,_low_penetrance|risk;GENEINFO=BRCA2:675|LOC1:9;MC=SO:1|a,SO:2|b';
 
 test('keys of ClinVar are split at bars, and GENEINFO gives genes', async () => {
-  expect(await read(clinvar, values)).toEqual({
+  expect(await readInfo(clinvar, values)).toEqual({
     CLNDN: ['Cancer,_familial', 'not_provided'],
     CLNDISDB: ['MedGen:1,OMIM:2', null],
     CLNREVSTAT: ['criteria_provided,_single_submitter'],
@@ -33,23 +33,23 @@ test('keys of ClinVar are split at bars, and GENEINFO gives genes', async () => 
 });
 
 test('parameters switch the known sources off, or split any key', async () => {
-  const plain = await read(clinvar, values, { known_sources: false });
-  expect(plain).toMatchObject({ CLNDN: ['Cancer', '_familial|not_provided'], GENEINFO: 'BRCA2:675|LOC1:9' });
-  expect(plain).not.toHaveProperty('GENEINFO_gene');
+  const plainRead = await readInfo(clinvar, values, { known_sources: false });
+  expect(plainRead).toMatchObject({ CLNDN: ['Cancer', '_familial|not_provided'], GENEINFO: 'BRCA2:675|LOC1:9' });
+  expect(plainRead).not.toHaveProperty('GENEINFO_gene');
   const split = { 'info.CLNDN': null, 'info.GENEINFO': '|', 'info.MC': '|', 'info.NONE': '/' };
-  expect(await read(clinvar, values, { split })).toMatchObject({
+  expect(await readInfo(clinvar, values, { split })).toMatchObject({
     CLNDN: ['Cancer', '_familial|not_provided'],
     GENEINFO: ['BRCA2:675', 'LOC1:9'],
     GENEINFO_gene: ['BRCA2', 'LOC1'],
     MC: ['SO:1', 'a,SO:2', 'b'],
   });
-  const asked = { split: { 'info.CLNDN': '|' }, known_sources: false };
-  expect((await read(clinvar, values, asked))['CLNDN']).toEqual(['Cancer,_familial', 'not_provided']);
+  const splitParams = { split: { 'info.CLNDN': '|' }, known_sources: false };
+  expect((await readInfo(clinvar, values, splitParams))['CLNDN']).toEqual(['Cancer,_familial', 'not_provided']);
   for (const bad of ['|', ['|'], { CLNDN: '|' }, { 'info.CLNDN': '||' }, { 'info.CLNDN': '|,/' }, { 'info.CLNDN': 1 }])
-    await expect(read(clinvar, values, { split: bad })).rejects.toThrow(/split: expected/);
+    await expect(readInfo(clinvar, values, { split: bad })).rejects.toThrow(/split: expected/);
 }); // prettier-ignore
 
-const described = (id: string, description: string) => key(id, '.', description);
+const describedKey = (id: string, description: string) => key(id, '.', description);
 const vepKeys = 'Consequence annotations from Ensembl VEP. Format: Allele|Consequence|SYMBOL|Gene';
 
 test.each([
@@ -57,7 +57,7 @@ test.each([
   ['the meaning of its ids', '##ID=<Description="ClinVar Variation ID">\n', 'CLNDISDB=MedGen:1,OMIM:2;GENEINFO=TP53:7157', ['MedGen:1,OMIM:2']],
   ['its other keys', key('CLNSIG', '.') + key('CLNREVSTAT', '.'), 'CLNDISDB=A:1,B:2|C;GENEINFO=TP53:7157', ['A:1,B:2', 'C']],
 ])('ClinVar is recognized by %s, also without CLNDN', async (_, meta, info, diseases) => {
-  const found = await read(`${meta}${key('CLNDISDB', '.')}${key('GENEINFO', '1')}`, info);
+  const found = await readInfo(`${meta}${key('CLNDISDB', '.')}${key('GENEINFO', '1')}`, info);
   expect(found).toMatchObject({ CLNDISDB: diseases, GENEINFO_gene: ['TP53'] });
 }); // prettier-ignore
 
@@ -66,7 +66,7 @@ test('where commas separate alleles and bars the diseases of one, both do', asyn
   const keys = ['CLNVI', 'CLNORIGIN', 'CLNSIG', 'CLNDISDB', 'CLNDN', 'CLNREVSTAT', 'CLNACC', 'CLNHGVS', 'FREQ'];
   const dbsnp = `##source=dbSNP\n##dbSNP_BUILD_ID=155\n${keys.map((id) => key(id, '.')).join('')}`;
   const line = 'FREQ=Estonian:0.9998,0.0002|TOMMO:0.9999,.;CLNVI=.,ARUP_Laboratories\\x2c_Molecular:108838|UniProtKB:P42898;CLNORIGIN=.,1;CLNSIG=.,2|2;CLNDISDB=.,MedGen:CN169374|MONDO:1/OMIM:236250;CLNDN=.,not_specified|Homocystinuria;CLNREVSTAT=.,single|mult;CLNACC=.,RCV000261696.8|RCV000534228.8;CLNHGVS=NC_000001.10:g.11850750=,NC_000001.10:g.11850750G>A';
-  expect(await read(dbsnp, line)).toEqual({
+  expect(await readInfo(dbsnp, line)).toEqual({
     FREQ: ['Estonian:0.9998,0.0002', 'TOMMO:0.9999,.'],
     CLNVI: [null, 'ARUP_Laboratories\\x2c_Molecular:108838', 'UniProtKB:P42898'],
     CLNORIGIN: [null, '1'],
@@ -77,25 +77,25 @@ test('where commas separate alleles and bars the diseases of one, both do', asyn
     CLNACC: [null, 'RCV000261696.8', 'RCV000534228.8'],
     CLNHGVS: ['NC_000001.10:g.11850750=', 'NC_000001.10:g.11850750G>A'],
   });
-  const old = `##source=ClinVar and dbSNP\n##dbSNP_BUILD_ID=149\n${key('CLNDBN', '.')}${key('CLNSIG', '.')}${key('GENEINFO', '1')}`;
-  expect(await read(old, 'CLNDBN=Cystic_fibrosis|Modifier\\x2c_of,Cystic_fibrosis;CLNSIG=5|0,5;GENEINFO=CFTR:1080')).toMatchObject({
+  const oldHeader = `##source=ClinVar and dbSNP\n##dbSNP_BUILD_ID=149\n${key('CLNDBN', '.')}${key('CLNSIG', '.')}${key('GENEINFO', '1')}`;
+  expect(await readInfo(oldHeader, 'CLNDBN=Cystic_fibrosis|Modifier\\x2c_of,Cystic_fibrosis;CLNSIG=5|0,5;GENEINFO=CFTR:1080')).toMatchObject({
     CLNDBN: ['Cystic_fibrosis', 'Modifier\\x2c_of', 'Cystic_fibrosis'],
     CLNSIG: ['5', '0', '5'],
     GENEINFO_gene: ['CFTR'],
   });
-  const asked = { split: { 'info.GENEINFO': '|,' }, known_sources: true };
-  expect(await read(clinvar, 'GENEINFO=A:1,B:2|C:3', asked)).toMatchObject({ GENEINFO: ['A:1', 'B:2', 'C:3'], GENEINFO_gene: ['A', 'B', 'C'] });
+  const splitParams = { split: { 'info.GENEINFO': '|,' }, known_sources: true };
+  expect(await readInfo(clinvar, 'GENEINFO=A:1,B:2|C:3', splitParams)).toMatchObject({ GENEINFO: ['A:1', 'B:2', 'C:3'], GENEINFO_gene: ['A', 'B', 'C'] });
 }); // prettier-ignore
 
 test.each([
-  ['VEP', described('CSQ', vepKeys), 'CSQ'],
-  ['VEP', `##VEP="v109" time="2024-01-15"\n${described('CSQ', 'Format: Allele|SYMBOL')}`, 'CSQ'],
-  ['VEP', `##source=gnomAD\n${described('vep', vepKeys)}`, 'vep'],
-  ['VEP', described('ANN', vepKeys), 'ANN'],
-  ['SnpEff', described('ANN', "Functional annotations: 'Allele | Annotation | Gene_Name | Gene_ID' "), 'ANN'],
-  ['SnpEff', `##SnpEffVersion="3.1b"\n${described('EFF', "Predicted effects for this variant.Format: 'Effect ( Effect_Impact | Gene_Name | ERRORS )' ")}`, 'EFF'],
-  ['none', `##VEP=v77\n${described('CSQ', 'Format: Allele|Gene|Feature')}`, null],
-  ['none', described('ANN', 'Format: Allele|SYMBOL'), null],
+  ['VEP', describedKey('CSQ', vepKeys), 'CSQ'],
+  ['VEP', `##VEP="v109" time="2024-01-15"\n${describedKey('CSQ', 'Format: Allele|SYMBOL')}`, 'CSQ'],
+  ['VEP', `##source=gnomAD\n${describedKey('vep', vepKeys)}`, 'vep'],
+  ['VEP', describedKey('ANN', vepKeys), 'ANN'],
+  ['SnpEff', describedKey('ANN', "Functional annotations: 'Allele | Annotation | Gene_Name | Gene_ID' "), 'ANN'],
+  ['SnpEff', `##SnpEffVersion="3.1b"\n${describedKey('EFF', "Predicted effects for this variant.Format: 'Effect ( Effect_Impact | Gene_Name | ERRORS )' ")}`, 'EFF'],
+  ['none', `##VEP=v77\n${describedKey('CSQ', 'Format: Allele|Gene|Feature')}`, null],
+  ['none', describedKey('ANN', 'Format: Allele|SYMBOL'), null],
 ])('the genes of %s: %s', async (source, meta, id) => {
   const { header } = await importSource(`##fileformat=VCFv4.2\n${meta}${columns}`, 'vcf');
   const part = source === 'VEP' ? 'SYMBOL' : 'Gene_Name';
@@ -111,22 +111,22 @@ test.each([
   ['gnomAD', `##source=gnomAD\n${key('dp_hist', 'A', 'Depth; bin edges are: 0|5|10')}`, 'dp_hist=1|2', { dp_hist: ['1', '2'] }],
   ['none', key('CLNREVSTAT', '.') + key('FREQ', '.'), 'CLNREVSTAT=a,b|c;FREQ=a,b|c', { CLNREVSTAT: ['a', 'b|c'], FREQ: ['a', 'b|c'] }],
 ])('keys of %s', async (_, meta, info, want) => {
-  expect(await read(meta, info)).toEqual(want);
+  expect(await readInfo(meta, info)).toEqual(want);
 }); // prettier-ignore
 
 test('the bundled file: every disease and gene is a value of its own', async () => {
   const text = gunzipSync(readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')).toString();
-  const whole = await importSource(text, 'vcf');
+  const wholeRead = await importSource(text, 'vcf');
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const found = (info: string, name: string) => new RegExp(`(?:^|;)${name}=([^;]*)`).exec(info)?.[1];
   const rows = lines.flatMap((line) => {
     const [, , , , alt = '', , , info = ''] = line.split('\t');
     const genes = found(info, 'GENEINFO')?.split('|').map((one) => one.split(':')[0]);
-    const want = { CLNDN: found(info, 'CLNDN')?.split('|'), genes };
-    return alt.split(',').map(() => want);
+    const expectedInfo = { CLNDN: found(info, 'CLNDN')?.split('|'), genes };
+    return alt.split(',').map(() => expectedInfo);
   });
-  const shown = whole.rows.map(({ info }) => ({ CLNDN: (info as Info)['CLNDN'], genes: (info as Info)['GENEINFO_gene'] }));
-  expect(shown).toEqual(rows);
-  const cut = await importSource(text, 'vcf', { targetBytes: 3000 });
-  expect([cut.rows, cut.columns]).toEqual([whole.rows, whole.columns]);
+  const shownInfo = wholeRead.rows.map(({ info }) => ({ CLNDN: (info as Info)['CLNDN'], genes: (info as Info)['GENEINFO_gene'] }));
+  expect(shownInfo).toEqual(rows);
+  const cutRead = await importSource(text, 'vcf', { targetBytes: 3000 });
+  expect([cutRead.rows, cutRead.columns]).toEqual([wholeRead.rows, wholeRead.columns]);
 }); // prettier-ignore

@@ -61,18 +61,20 @@ describe('real files', () => {
     );
     let at = 0;
     for (const line of all.slice(start + 1).filter((one) => one !== '')) {
-      const want = parser.parseLine(line);
+      const parsedRecord = parser.parseLine(line);
       const fields = line.split('\t');
       for (const alt of fields[4] === '.' ? [fields[3]!] : fields[4]!.split(',')) {
         const row = rows[at++] as Record<string, never>;
-        const chromosome = want.CHROM!.replace(/^chr/i, '');
-        expect(row.genomic_coordinates).toMatchObject({ chromosome, start: want.POS });
-        expect(row.reference_allele).toBe(want.REF);
+        const chromosome = parsedRecord.CHROM!.replace(/^chr/i, '');
+        expect(row.genomic_coordinates).toMatchObject({ chromosome, start: parsedRecord.POS });
+        expect(row.reference_allele).toBe(parsedRecord.REF);
         expect(row.allele).toBe(alt);
-        expect(row.alternate_alleles).toEqual(want.ALT ?? []);
-        expect(row.qual).toEqual(want.QUAL ?? undefined);
-        expect(row.row_id).toBe(want.ID?.join(';'));
-        expect(row.filter).toEqual(want.FILTER === 'PASS' ? [] : (want.FILTER ?? undefined));
+        expect(row.alternate_alleles).toEqual(parsedRecord.ALT ?? []);
+        expect(row.qual).toEqual(parsedRecord.QUAL ?? undefined);
+        expect(row.row_id).toBe(parsedRecord.ID?.join(';'));
+        expect(row.filter).toEqual(
+          parsedRecord.FILTER === 'PASS' ? [] : (parsedRecord.FILTER ?? undefined),
+        );
         compareInfo((row.info ?? {}) as Record<string, unknown>, fields[7]!, types, name);
       }
     }
@@ -93,15 +95,15 @@ describe('real files', () => {
     const bars = /^(?:CLN|ONC|SCI)(?:DN|DISDB|REVSTAT)|^(?:CLNVI|RS)$/;
     // Fields in which ClinVar, until 2017, separated alleles by commas and the values of an allele by bars.
     const byAllele = /^CLN(?:ACC|SIG|REVSTAT)$/;
-    const seen = new Set<string>();
+    const seenKeys = new Set<string>();
     for (const item of text === '.' ? [] : text.split(';').filter((one) => one !== '')) {
       const [key, ...rest] = item.split('=') as [string, ...string[]];
-      if (seen.has(key)) continue;
-      seen.add(key);
+      if (seenKeys.has(key)) continue;
+      seenKeys.add(key);
       const value = rest.length === 0 ? null : rest.join('=');
       const column = types.get(key)!;
       if (column.children !== undefined) continue; // annotations have their own test
-      const one = (part: string): unknown => {
+      const valueOfPart = (part: string): unknown => {
         if (part === '.' || part === '') return null;
         if (column.type === 'boolean') return part === '1';
         if (column.type === 'integer' || column.type === 'double')
@@ -113,12 +115,12 @@ describe('real files', () => {
       if (value === null) expect(found).toBe(column.type === 'boolean' ? true : null);
       else if (column.isList)
         expect(found).toEqual(
-          value === '.' || value === '' ? null : value.split(separator).map(one),
+          value === '.' || value === '' ? null : value.split(separator).map(valueOfPart),
         );
-      else if (column.type === 'string') expect(found).toEqual(one(value));
-      else expect(found).toEqual(one(value.split(',')[0]!));
+      else if (column.type === 'string') expect(found).toEqual(valueOfPart(value));
+      else expect(found).toEqual(valueOfPart(value.split(',')[0]!));
     }
-    expect(Object.keys(info).filter((key) => !seen.has(key.replace(/_gene$/, '')))).toEqual([]);
+    expect(Object.keys(info).filter((key) => !seenKeys.has(key.replace(/_gene$/, '')))).toEqual([]);
   }
 
   test('genotypes and typed FORMAT values equal what @gmod/vcf reads', async () => {
@@ -142,7 +144,7 @@ describe('real files', () => {
         for (let allele = 0; allele < alternates; allele++) {
           const list = rows[at++]!.sample as Record<string, unknown>[];
           expect(list.map((one) => one.name)).toEqual(parser.samples);
-          // One comparison for a whole line: a hundred samples have too many values for one each.
+          // A line is compared as a whole: a hundred samples have too many values for single comparisons.
           const [found, wanted]: [unknown[], unknown[]] = [[], []];
           for (const sample of list) {
             for (const [key, values] of Object.entries(samples[sample.name as string]!)) {

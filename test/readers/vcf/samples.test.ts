@@ -19,8 +19,8 @@ const keys = [
   ['FT', '1', 'String'],
   ['TX', '.', 'String'],
 ] as const;
-/** Not declared: text. */
-const other = ['XX', '1', 'String'] as const;
+/** A key without a declaration, whose values are texts. */
+const undeclaredKey = ['XX', '1', 'String'] as const;
 
 /** Texts of a value that are all well-formed, plain ones and others. */
 const texts: Readonly<Record<string, readonly string[]>> = {
@@ -30,7 +30,7 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   String: ['PASS', 'q10;s50', '.', '', 'x'.repeat(1500), 'a=b', '%3A%2C', 'é', '-'],
 };
 
-/** What a text stands for, the simple way. */
+/** The value of a text, read in the simplest way. */
 function valueOf(type: string, text: string): unknown {
   if (text === '' || text === '.' || (type === 'Float' && text === 'nan')) return null;
   return type === 'String' ? text.replaceAll('%3A', ':').replaceAll('%2C', ',') : Number(text);
@@ -38,23 +38,26 @@ function valueOf(type: string, text: string): unknown {
 
 test(`samples of any layout equal a split of the text (seed ${seed})`, async () => {
   const random = seeded(seed);
-  const below = (limit: number): number => Math.floor(random() * limit);
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
+  const randomBelow = (limit: number): number => Math.floor(random() * limit);
+  const pick = <T>(list: readonly T[]): T => list[randomBelow(list.length)]!;
   for (let round = 0; round < 20; round++) {
-    // In some rounds most values are plain, so that lines are read the short way until an odd one comes.
-    const odd = pick([0, 0.01, 0.5]);
-    const want: unknown[] = [];
+    // In some rounds most values are plain, so that lines take the fast path until an odd value comes.
+    const oddShare = pick([0, 0.01, 0.5]);
+    const expectedCalls: unknown[] = [];
     let lines = '';
     for (let line = 0; line < 40; line++) {
-      const layout = [...keys, other].filter(() => random() < 0.6);
+      const layout = [...keys, undeclaredKey].filter(() => random() < 0.6);
       if (layout.length === 0) layout.push(keys[0]);
       const list: Record<string, unknown>[] = [];
       const columns = names.map((name) => {
         const found: Record<string, unknown> = Object.fromEntries([['name', name]]);
         const parts = layout.map(([key, number, type]) => {
           const all = key === 'GT' ? texts.GT! : texts[type]!;
-          const one = (): string => (random() < odd ? pick(all) : all[below(2)]!);
-          const items = number === '1' ? [one()] : Array.from({ length: 1 + below(3) }, one);
+          const randomText = (): string => (random() < oddShare ? pick(all) : all[randomBelow(2)]!);
+          const items =
+            number === '1'
+              ? [randomText()]
+              : Array.from({ length: 1 + randomBelow(3) }, randomText);
           const text = items.join(',');
           if (number === '1') found[key] = valueOf(key === 'GT' ? 'String' : type, text);
           else
@@ -62,15 +65,15 @@ test(`samples of any layout equal a split of the text (seed ${seed})`, async () 
               text === '.' || text === '' ? null : items.map((item) => valueOf(type, item));
           return text;
         });
-        const kept = random() < 0.2 ? 1 + below(parts.length) : parts.length;
-        for (const [key] of layout.slice(kept)) found[key] = null;
-        if (parts.slice(0, kept).join(':') === '') parts[0] = '.';
+        const keptParts = random() < 0.2 ? 1 + randomBelow(parts.length) : parts.length;
+        for (const [key] of layout.slice(keptParts)) found[key] = null;
+        if (parts.slice(0, keptParts).join(':') === '') parts[0] = '.';
         if (parts[0] === '.') found[layout[0]![0]] = null;
         list.push(Object.fromEntries(Object.entries(found).filter(([, value]) => value !== null)));
-        return parts.slice(0, kept).join(':');
+        return parts.slice(0, keptParts).join(':');
       });
       lines += `1\t${line + 1}\t.\tA\tT\t.\t.\t.\t${layout.map(([key]) => key).join(':')}\t${columns.join('\t')}\n`;
-      want.push(list);
+      expectedCalls.push(list);
     }
     const head = keys.map(
       ([id, number, type]) => `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="x">\n`,
@@ -80,9 +83,9 @@ test(`samples of any layout equal a split of the text (seed ${seed})`, async () 
       path,
       `##fileformat=VCFv4.3\n${head.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${names.join('\t')}\n${lines}`,
     );
-    const { rows, notes } = await readAll(path, 'vcf', { targetBytes: 200 + below(20_000) });
+    const { rows, notes } = await readAll(path, 'vcf', { targetBytes: 200 + randomBelow(20_000) });
     expect(notes.every(({ level, code }) => level === 'warn' && code === 304)).toBe(true);
-    expect(rows.map((row) => row.sample)).toEqual(want);
+    expect(rows.map((row) => row.sample)).toEqual(expectedCalls);
   }
 });
 
@@ -104,14 +107,14 @@ test.each(faults)('%s %j rejects its line alone', async (format, values, code, f
     ([id, number, type]) => `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="x">\n`,
   );
   const path = join(folder, 'fault.vcf');
-  const good = '1\t1\t.\tA\tT\t.\t.\t.\tGT:DP\t0/1:3\t0:4\t1:5\t2:6\t.:.\n';
+  const goodLine = '1\t1\t.\tA\tT\t.\t.\t.\tGT:DP\t0/1:3\t0:4\t1:5\t2:6\t.:.\n';
   writeFileSync(
     path,
-    `##fileformat=VCFv4.3\n${head.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${names.join('\t')}\n${good}1\t2\t.\tA\tT\t.\t.\t.\t${format}\t${values}\n${good}`,
+    `##fileformat=VCFv4.3\n${head.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${names.join('\t')}\n${goodLine}1\t2\t.\tA\tT\t.\t.\t.\t${format}\t${values}\n${goodLine}`,
   );
   const { rows, notes } = await readAll(path, 'vcf');
   expect(notes).toMatchObject([{ level: 'reject', line: keys.length + 4, code, field }]);
   const calls = ['0/1', '0', '1', '2'].map((GT, i) => ({ name: names[i], GT, DP: i + 3 }));
-  const want = [...calls, { name: names[4] }];
-  expect(rows.map((row) => row.sample)).toEqual([want, want]);
+  const expectedSamples = [...calls, { name: names[4] }];
+  expect(rows.map((row) => row.sample)).toEqual([expectedSamples, expectedSamples]);
 });

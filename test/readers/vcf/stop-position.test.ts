@@ -17,7 +17,7 @@ interface Placed {
 }
 
 /** The stops of the records of a line, in the order of its alleles. */
-async function stops(version: string, line: string): Promise<number[]> {
+async function stopsOf(version: string, line: string): Promise<number[]> {
   const path = join(folder, 'extent.vcf');
   const [alt, info, samples = ''] = line.split(' ') as [string, string, string?];
   const names = samples
@@ -71,18 +71,18 @@ const cases: readonly (readonly [string, string, readonly number[]])[] = [
   ['4.0 4.1 4.2 4.3 4.4 4.5', '<*> END=900', [900]],
   ['4.0 4.1 4.2 4.3 4.4 4.5', 'T,<NON_REF> END=900', [101, 900]],
   ['4.0 4.1 4.2 4.3 4.4 4.5', '<CN0>,<CN2> END=900', [900, 900]],
-  // Up to 4.3, END is that of the record and SVLEN a difference of lengths.
+  // Up to version 4.3, END belongs to the record, and SVLEN is a difference of lengths.
   ['4.0 4.1 4.2 4.3', '<DEL> END=900;SVLEN=-50', [900]],
   ['4.0 4.1 4.2 4.3', '<INS> END=102;SVLEN=300', [102]],
   ['4.0 4.1 4.2 4.3', '<INV> SVLEN=0', [101]],
   ['4.0 4.1 4.2 4.3', '<CNV> SVLEN=50', [101]],
   ['4.0 4.1 4.2 4.3', '<CNV> END=900;SVLEN=50', [900]],
-  // From 4.4 on, END is that of the longest allele and SVLEN a length.
+  // From version 4.4 on, END belongs to the longest allele, and SVLEN is a length.
   ['4.4 4.5', '<DEL>,<DUP> END=170;SVLEN=50,70', [150, 170]],
   ['4.4 4.5', '<DEL>,<INS> END=150;SVLEN=50,300', [150, 101]],
   ['4.4 4.5', '<CNV:TR> SVLEN=50', [150]],
   ['4.4 4.5', '<CNV> SVLEN=.;END=900', [900]],
-  // From 4.5 on, the samples measure blocks of reference.
+  // From version 4.5 on, samples state the length of reference blocks.
   ['4.5', '<*> . LEN\t11\t31\t.', [130]],
   ['4.5', 'T,<*> . GT:LEN\t0:11\t0', [101, 110]],
   ['4.5', '<*> END=900 LEN\t11\t31', [900]],
@@ -95,7 +95,7 @@ describe('the stop position of a record', () => {
       versions.split(' ').map((version) => [version, line, want] as const),
     ),
   )('VCF %s: %j stops at %j', async (version, line, want) => {
-    expect(await stops(version, line)).toEqual(want);
+    expect(await stopsOf(version, line)).toEqual(want);
   });
 
   test('is the END that bcftools computes, for symbolic alleles', async () => {
@@ -115,8 +115,8 @@ describe('the stop position of a record', () => {
         for (const { allele, reference_allele: ref, genomic_coordinates: at } of found) {
           // A translocation's END is on the other chromosome, which bcftools cannot know.
           const isStretch = allele.startsWith('<') && allele !== '<TRA>';
-          const want = isStretch ? Number(end) : Number(pos) + ref.length - 1;
-          expect([line, allele, at.stop]).toEqual([line, allele, want]);
+          const expectedStop = isStretch ? Number(end) : Number(pos) + ref.length - 1;
+          expect([line, allele, at.stop]).toEqual([line, allele, expectedStop]);
         }
       }
     }

@@ -1,2 +1,2 @@
-// More random cuts.
+// The test with more random cuts.
 import './vcf.test.js';

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { bgzf } from '../source/bgzf.js';
 import type { Columns, Row } from '../../../engine/core/types.js';
 import { byTier } from '../../tier.js';
-import { lenient } from '../import-pieces.js';
+import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll } from '../read-all.js';
 import { seed } from '../../seed.js';
@@ -270,8 +270,8 @@ describe('lines (F9)', () => {
     ['sample.AD', 'inf', 305, (value: string) => `1\t5\t.\tA\tT\t.\t.\t.\tGT:AD\t0:3,${value}\t1:4`],
   ] as const; // prettier-ignore
   test.each(nonFinite)('%s %s is null and warning %i, and an error where somebody asked for it', async (field, value, code, line) => {
-    const good = '1\t9\t.\tA\tT\t3\t.\tMQ=1.5;DP=7\tGT:DP:AD\t0:1:2,3\t1:1:2\n';
-    const text = `${withSamples}${line(value)}\n${line(value)}\n${good}`;
+    const goodLine = '1\t9\t.\tA\tT\t3\t.\tMQ=1.5;DP=7\tGT:DP:AD\t0:1:2,3\t1:1:2\n';
+    const text = `${withSamples}${line(value)}\n${line(value)}\n${goodLine}`;
     const { rows, error, findings, columns } = await importSource(text, 'vcf');
     expect(error).toBeNull();
     expect(findings).toMatchObject({ errors: 0, warnings: 2, counts: { [code]: 2 } });
@@ -279,22 +279,22 @@ describe('lines (F9)', () => {
     const [root, leaf] = field.toLowerCase() === 'qual' ? ['qual'] : field.split('.');
     const found = (row: Row) =>
       leaf === undefined ? row[root!] : ([row[root!]].flat()[0] as Row | null)?.[leaf];
-    const want = leaf === 'AD' ? [3, null] : undefined;
-    expect(found(rows[0]!) ?? undefined).toEqual(want);
+    const expectedLeaf = leaf === 'AD' ? [3, null] : undefined;
+    expect(found(rows[0]!) ?? undefined).toEqual(expectedLeaf);
     expect(found(rows[2]!)).toEqual({ qual: 3, MQ: 1.5, DP: root === 'info' ? 7 : 1, AD: [2, 3] }[leaf ?? 'qual']);
 
-    const strict = await importSource(text, 'vcf', { validation: { ...lenient, strict: true } });
-    expect(strict.findings).toMatchObject({ errors: 2, records: 2, warnings: 0, counts: { [code]: 2 } });
-    const declared = (all: Columns): Columns =>
-      all.map((one) => ({ ...one, ...(one.children ? { children: declared(one.children) } : { isDeclared: true }) }));
-    const known = await importSource(text, 'vcf', { known: declared(columns) });
-    expect(known.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
+    const strictRead = await importSource(text, 'vcf', { validation: { ...lenientParams, strict: true } });
+    expect(strictRead.findings).toMatchObject({ errors: 2, records: 2, warnings: 0, counts: { [code]: 2 } });
+    const declaredColumns = (all: Columns): Columns =>
+      all.map((one) => ({ ...one, ...(one.children ? { children: declaredColumns(one.children) } : { isDeclared: true }) }));
+    const declaredRead = await importSource(text, 'vcf', { known: declaredColumns(columns) });
+    expect(declaredRead.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
     // Stored fields of which nobody declared the type do not change that.
-    const later = await importSource(text, 'vcf', { known: columns });
-    expect(later.findings).toMatchObject({ errors: 0, counts: { [code]: 2 } });
-    const off = await importSource(text, 'vcf', { validation: { ...lenient, disable: true } });
-    expect(off.rows).toEqual(rows);
-    expect(off.findings.counts).toEqual({});
+    const laterRead = await importSource(text, 'vcf', { known: columns });
+    expect(laterRead.findings).toMatchObject({ errors: 0, counts: { [code]: 2 } });
+    const uncheckedRead = await importSource(text, 'vcf', { validation: { ...lenientParams, disable: true } });
+    expect(uncheckedRead.rows).toEqual(rows);
+    expect(uncheckedRead.findings.counts).toEqual({});
   }); // prettier-ignore
 
   test('an empty sample value is missing: of a key, of a list, of a sample', async () => {
@@ -364,7 +364,7 @@ describe('lines (F9)', () => {
 });
 
 describe('headers (F9)', () => {
-  const bad: readonly (readonly [string, string, RegExp])[] = [
+  const badLines: readonly (readonly [string, string, RegExp])[] = [
     ['no header at all', '1\t5\t.\tA\tT\t.\t.\t.\n', /line 1: .*#CHROM/],
     ['only a line end', '\n', /line 1: .*#CHROM/],
     ['meta lines only', '##fileformat=VCFv4.2\n', /line 1: .*end of the file/],
@@ -397,7 +397,7 @@ describe('headers (F9)', () => {
       /line 1: two samples/,
     ],
   ];
-  test.each(bad)('%s', async (_name, text, message) => {
+  test.each(badLines)('%s', async (_name, text, message) => {
     await expect(readAll(file('head.vcf', text), 'vcf')).rejects.toThrow(message);
   });
 
@@ -411,8 +411,8 @@ describe('headers (F9)', () => {
       const line = text.split('\n').length;
       expect(notes).toMatchObject([{ level: 'reject', line, code: 301, field: 'info.DP' }]);
     }
-    const joined = `${sites}${sites}${record}`;
-    const { notes } = await readAll(file('joined.vcf', joined), 'vcf');
+    const joinedFile = `${sites}${sites}${record}`;
+    const { notes } = await readAll(file('joined.vcf', joinedFile), 'vcf');
     expect(notes[0]).toMatchObject({ level: 'reject', line: 13, code: 0 });
     expect(notes[0]!.message).toMatch(/joined/);
   });
@@ -474,11 +474,12 @@ describe('any split gives the same records', () => {
   test(`for random chunk sizes, compression and line ends (seed ${seed}) (F6)`, async () => {
     for (const name of ['freebayes_7_samples.vcf', 'clinvar_grch38.vcf.gz', 'trio_sv_csq.vcf.gz']) {
       const text = textOf(name);
-      const want = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })).rows;
+      const expectedRows = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 }))
+        .rows;
       for (let round = 0; round < byTier(4, 12); round++) {
         const hasCr = random(2) === 1;
-        const ended = random(2) === 1 ? text : text.replace(/\n$/, '');
-        const bytes = Buffer.from(hasCr ? ended.replaceAll('\n', '\r\n') : ended);
+        const endedText = random(2) === 1 ? text : text.replace(/\n$/, '');
+        const bytes = Buffer.from(hasCr ? endedText.replaceAll('\n', '\r\n') : endedText);
         const layers = [
           bytes,
           gzipSync(bytes),
@@ -487,19 +488,19 @@ describe('any split gives the same records', () => {
         ];
         const path = file('cut.vcf', layers[random(4)]!);
         const read = await readAll(path, 'vcf', { targetBytes: 1 + random(bytes.length) });
-        expect(read.rows).toEqual(want);
+        expect(read.rows).toEqual(expectedRows);
       }
     }
   });
 
   test('a bgzip file equals its plain text, with one chunk and with many (F3)', async () => {
-    const many = await readAll(`${fixtures}/trio_ann_and_csq.vcf.gz`, 'vcf', {
+    const manySamples = await readAll(`${fixtures}/trio_ann_and_csq.vcf.gz`, 'vcf', {
       targetBytes: 100_000,
     });
     const plainText = await readAll(file('trio.vcf', textOf('trio_ann_and_csq.vcf.gz')), 'vcf', {
       targetBytes: 1 << 30,
     });
-    expect(many.chunks).toBeGreaterThan(10);
-    expect(many.rows).toEqual(plainText.rows);
+    expect(manySamples.chunks).toBeGreaterThan(10);
+    expect(manySamples.rows).toEqual(plainText.rows);
   });
 });

@@ -24,7 +24,7 @@ describe.each(cases)('$file', ({ file, counts }) => {
   const bytes = bytesOf(file);
   const isLatin1 = file.includes('latin1');
   const text = Buffer.from(bytes).toString(isLatin1 ? 'latin1' : 'utf8');
-  // As one record the largest file has more columns than a record may have.
+  // As one record, the largest file has more columns than a record may have.
   const depths = file === 'clinvar_combined.xml.gz' ? [1, 2] : [0, 1, 2];
 
   test.each(depths)(
@@ -33,24 +33,34 @@ describe.each(cases)('$file', ({ file, counts }) => {
       const read = await importSource(bytes, 'xml', { params: { item_depth: depth } });
       expect(read.error).toBeNull();
       expect(read.rows).toHaveLength(counts[depth]!);
-      const wanted = asShown(recordsByOracle(text, depth), read.columns);
-      expect(read.rows).toEqual(wanted);
+      const expectedRecords = asShown(recordsByOracle(text, depth), read.columns);
+      expect(read.rows).toEqual(expectedRecords);
     },
   );
 
   test('gives the same records for any chunk size, compression and order of the chunks', async () => {
     const next = random(bytes.length);
     const params = { item_depth: file.includes('uniprot') ? 2 : 1 };
-    const whole = await importSource(bytes, 'xml', { params });
+    const wholeRead = await importSource(bytes, 'xml', { params });
     for (const [layer, targetBytes] of [
       ['plain', 100],
       ['plain', 7_001],
       ['gzip', 3_000],
       ['bgzf', 20_011],
     ] as const) {
-      const cut = await importSource(bytes, 'xml', { params, layer, targetBytes, shuffle: next });
-      expect({ ...cut, chunks: 0, rewritten: 0 }).toEqual({ ...whole, chunks: 0, rewritten: 0 });
-      if (targetBytes === 100) expect(cut.chunks).toBeLessThanOrEqual(whole.rows.length + 1);
+      const cutRead = await importSource(bytes, 'xml', {
+        params,
+        layer,
+        targetBytes,
+        shuffle: next,
+      });
+      expect({ ...cutRead, chunks: 0, rewritten: 0 }).toEqual({
+        ...wholeRead,
+        chunks: 0,
+        rewritten: 0,
+      });
+      if (targetBytes === 100)
+        expect(cutRead.chunks).toBeLessThanOrEqual(wholeRead.rows.length + 1);
     }
   });
 });

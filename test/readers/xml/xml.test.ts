@@ -45,9 +45,9 @@ describe('an element', () => {
     ['that holds dates alone is a date', '<a>2024-01-02</a>', { a: '2024-01-02' }],
   ];
   test.each(cases)('%s', async (_, text, record) => {
-    const want = JSON.stringify([record]);
-    const got = await records(`<r><rec>${text}</rec></r>`);
-    expect(JSON.stringify(got)).toBe(want);
+    const expectedJson = JSON.stringify([record]);
+    const actualJson = await records(`<r><rec>${text}</rec></r>`);
+    expect(JSON.stringify(actualJson)).toBe(expectedJson);
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 });
@@ -71,18 +71,22 @@ describe('columns are inferred from all records', () => {
   });
 
   test('a dataset with lists stores single elements without a warning', async () => {
-    const known = [{ name: 'a', physical: 'a', type: 'string', isList: true }] as const;
-    const { rows, findings } = await importSource('<r><i><a>1</a></i></r>', 'xml', { known });
+    const knownColumns = [{ name: 'a', physical: 'a', type: 'string', isList: true }] as const;
+    const { rows, findings } = await importSource('<r><i><a>1</a></i></r>', 'xml', {
+      known: knownColumns,
+    });
     expect(rows).toEqual([{ a: ['1'] }]);
     expect(findings.warnings).toBe(0);
   });
 
   test('a dataset with numbers stores strings that are numbers', async () => {
-    const known = [{ name: 'a', physical: 'a', type: 'long', isList: false }] as const;
-    const good = await importSource('<r><i><a>12</a></i></r>', 'xml', { known });
-    expect(good.rows).toEqual([{ a: 12 }]);
-    const bad = await importSource('<r>\n<i><a>1</a></i>\n<i><a>x</a></i></r>', 'xml', { known });
-    expect(bad.error).toContain('file, line 3: ');
+    const knownColumns = [{ name: 'a', physical: 'a', type: 'long', isList: false }] as const;
+    const goodRead = await importSource('<r><i><a>12</a></i></r>', 'xml', { known: knownColumns });
+    expect(goodRead.rows).toEqual([{ a: 12 }]);
+    const badRead = await importSource('<r>\n<i><a>1</a></i>\n<i><a>x</a></i></r>', 'xml', {
+      known: knownColumns,
+    });
+    expect(badRead.error).toContain('file, line 3: ');
   });
 });
 
@@ -101,9 +105,11 @@ describe('parameters', () => {
   });
 
   test('required_keys skips records without these keys', async () => {
-    const three = '<r><i a="1"><b/></i><i a="2"/><i><b>x</b></i><i/></r>';
-    expect(await records(three, { required_keys: ['@a', 'b'] })).toEqual([{ '@a': '1', b: null }]);
-    expect(await records(three, { required_keys: ['b'] })).toHaveLength(2);
+    const fourItems = '<r><i a="1"><b/></i><i a="2"/><i><b>x</b></i><i/></r>';
+    expect(await records(fourItems, { required_keys: ['@a', 'b'] })).toEqual([
+      { '@a': '1', b: null },
+    ]);
+    expect(await records(fourItems, { required_keys: ['b'] })).toHaveLength(2);
     expect(await records('<r><i>x</i><i/></r>', { required_keys: ['text'] })).toHaveLength(1);
   });
 
@@ -148,13 +154,17 @@ test('random documents give the records that fast-xml-parser reads, for any chun
     const text = `<?xml version="1.0"?>\n<r a="1">${randomNodes(next, 0)}</r>\n`;
     const depth = Math.floor(next() * 3);
     const params = { item_depth: depth };
-    const whole = await importSource(text, 'xml', { params });
-    expect([seed, round, whole.error]).toEqual([seed, round, null]);
-    expect(whole.rows).toEqual(asShown(recordsByOracle(text, depth), whole.columns));
+    const wholeRead = await importSource(text, 'xml', { params });
+    expect([seed, round, wholeRead.error]).toEqual([seed, round, null]);
+    expect(wholeRead.rows).toEqual(asShown(recordsByOracle(text, depth), wholeRead.columns));
     const layer = (['plain', 'gzip', 'bgzf'] as const)[Math.floor(next() * 3)]!;
     const targetBytes = 1 + Math.floor(next() * 300);
-    const cut = await importSource(text, 'xml', { params, layer, targetBytes, shuffle: next });
-    expect({ ...cut, chunks: 0, rewritten: 0 }).toEqual({ ...whole, chunks: 0, rewritten: 0 });
+    const cutRead = await importSource(text, 'xml', { params, layer, targetBytes, shuffle: next });
+    expect({ ...cutRead, chunks: 0, rewritten: 0 }).toEqual({
+      ...wholeRead,
+      chunks: 0,
+      rewritten: 0,
+    });
   }
 });
 

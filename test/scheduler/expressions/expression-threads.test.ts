@@ -8,14 +8,14 @@ import { until } from '../../until.js';
 /* Threads that can be ended at any moment (threats E2). */
 
 let threads: ExpressionThreads;
-/** Each task is one of another user, unless a test says otherwise. */
+/** Each task belongs to another user, unless a test says otherwise. */
 let lastUser = 0;
 beforeEach(() => {
   threads = new ExpressionThreads();
 });
 afterEach(() => threads.close());
 
-/** Long enough for any machine. */
+/** A time-out long enough for any machine. */
 const forever = 100_000_000;
 
 function evaluate(
@@ -27,13 +27,13 @@ function evaluate(
   const user = { name: 'Ann', email: 'ann@acme.org' };
   const answer = async (request: HostRequest) => ({ json: (request as HostCall).args, floats: [] });
   const signal = new AbortController().signal;
-  const own = { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser };
-  const options = { ...own, ...run };
+  const ownOptions = { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser };
+  const options = { ...ownOptions, ...run };
   return threads.run('evaluate', { ...task, user }, options);
 }
 
 /** An evaluation that is blocked in a call, which the host never answers. */
-async function blocked(
+async function blockedEvaluation(
   timeoutMs = forever,
   userId = ++lastUser,
 ): Promise<{
@@ -78,8 +78,8 @@ describe('calls of the host', () => {
   test('ask once for the same function and arguments; what an expression changes stays its own', async () => {
     let count = 0;
     const answer = async () => ({ json: `[${++count}]`, floats: [] });
-    const twice = '[dataset_query(x) + dataset_query(x) for x in [1, 2, 1]]';
-    expect(await evaluate(twice, { answer })).toBe('{"result":[[1,1],[2,2],[1,1]]}');
+    const repeatedQueries = '[dataset_query(x) + dataset_query(x) for x in [1, 2, 1]]';
+    expect(await evaluate(repeatedQueries, { answer })).toBe('{"result":[[1,1],[2,2],[1,1]]}');
     expect(count).toBe(2);
   });
 
@@ -100,7 +100,7 @@ describe('calls of the host', () => {
 
 describe('a thread is ended and replaced', () => {
   test('when the client leaves while it spins or waits for the host', async () => {
-    const waiting = await blocked();
+    const waitingEvaluation = await blockedEvaluation();
     const spinning = new AbortController();
     const signal = spinning.signal;
     let hasBegun = false;
@@ -108,7 +108,7 @@ describe('a thread is ended and replaced', () => {
       hasBegun = true;
       return { json: '1', floats: [] };
     };
-    // Each element may take two seconds; a million of them would take weeks.
+    // Each element may take two seconds; a million would take weeks.
     const records = `{"records":[${Array.from({ length: 500 }, () => '{}').join(',')}]}`;
     const field = (name: string, expression: string) => ({
       name,
@@ -138,23 +138,23 @@ describe('a thread is ended and replaced', () => {
     spun.catch(() => undefined);
     await until(() => hasBegun);
     const queued = evaluate('1');
-    const given = new AbortController();
-    const dropped = evaluate('1', { signal: given.signal });
-    given.abort();
-    await expect(dropped).rejects.toMatchObject({ code: 'canceled' });
-    waiting.client.abort();
+    const givenController = new AbortController();
+    const droppedEvaluation = evaluate('1', { signal: givenController.signal });
+    givenController.abort();
+    await expect(droppedEvaluation).rejects.toMatchObject({ code: 'canceled' });
+    waitingEvaluation.client.abort();
     spinning.abort();
-    await expect(waiting.result).rejects.toMatchObject({ code: 'canceled' });
+    await expect(waitingEvaluation.result).rejects.toMatchObject({ code: 'canceled' });
     await expect(spun).rejects.toMatchObject({ code: 'canceled' });
-    expect(waiting.isReleased()).toBe(true);
+    expect(waitingEvaluation.isReleased()).toBe(true);
     expect(await queued).toBe('{"result":1}');
     // Both threads work again.
-    const both = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
-    expect(await Promise.all(both)).toHaveLength(4);
+    const evaluations = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
+    expect(await Promise.all(evaluations)).toHaveLength(4);
   });
 
   test('when its time is up', async () => {
-    const { result } = await blocked(1);
+    const { result } = await blockedEvaluation(1);
     await expect(result).rejects.toMatchObject({
       code: 'budget',
       message: 'Expression limit exceeded: more than 0.001 s',
@@ -164,7 +164,7 @@ describe('a thread is ended and replaced', () => {
 });
 
 test('urgent tasks precede queued ones', async () => {
-  const [one, two] = await Promise.all([blocked(), blocked()]);
+  const [one, two] = await Promise.all([blockedEvaluation(), blockedEvaluation()]);
   const order: string[] = [];
   const after = (name: string, isUrgent: boolean): Promise<unknown> =>
     evaluate('1', { isUrgent }).then(() => order.push(name));
@@ -177,7 +177,7 @@ test('urgent tasks precede queued ones', async () => {
 });
 
 test('a user has one thread for tasks that are not urgent', async () => {
-  const { client, result } = await blocked(forever, 7);
+  const { client, result } = await blockedEvaluation(forever, 7);
   const order: string[] = [];
   const second = evaluate('1', { userId: 7 }).then(() => order.push('second'));
   await evaluate('1', { userId: 8 }).then(() => order.push('other'));
@@ -189,10 +189,10 @@ test('a user has one thread for tasks that are not urgent', async () => {
 });
 
 test('closing cancels what runs, what waits and what comes', async () => {
-  const [one, two] = await Promise.all([blocked(), blocked()]);
-  const waiting = evaluate('1');
-  waiting.catch(() => undefined);
+  const [one, two] = await Promise.all([blockedEvaluation(), blockedEvaluation()]);
+  const waitingEvaluation = evaluate('1');
+  waitingEvaluation.catch(() => undefined);
   await threads.close();
-  for (const result of [one.result, two.result, waiting, evaluate('1')])
+  for (const result of [one.result, two.result, waitingEvaluation, evaluate('1')])
     await expect(result).rejects.toMatchObject({ code: 'canceled' });
 });

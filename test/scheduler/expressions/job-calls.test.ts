@@ -20,30 +20,30 @@ const batch = (...args: readonly string[]) => ({
 const answer = (json: string): HostAnswer => ({ json, floats: [] });
 
 function jobCalls() {
-  const sent: JobCall[] = [];
-  const calls = new JobCalls((one) => void sent.push(one));
+  const sentCalls: JobCall[] = [];
+  const calls = new JobCalls((one) => void sentCalls.push(one));
   const reply = (at: number, value: HostReply): void =>
-    calls.answered({ call: sent[at]!.call, outcome: { ok: true, value } });
+    calls.answered({ call: sentCalls[at]!.call, outcome: { ok: true, value } });
   const fail = (at: number): void =>
     calls.answered({
-      call: sent[at]!.call,
+      call: sentCalls[at]!.call,
       outcome: { ok: false, error: toErrorValue(new AppError('invalid', 'no')) },
     });
   const askBatch = async (...args: readonly string[]) =>
     unpackAnswers((await calls.ask(batch(...args))) as PackedAnswers);
-  return { sent, calls, askBatch, reply, fail };
+  return { sent: sentCalls, calls, askBatch, reply, fail };
 }
 
 test('a batch asks for what no call has asked for, and other threads wait for its answers', async () => {
   const { sent, calls, askBatch, reply } = jobCalls();
-  const single = calls.ask(call('a'));
+  const singleAnswer = calls.ask(call('a'));
   const first = askBatch('a', 'b', 'c');
   const second = askBatch('c', 'b');
   await Promise.resolve();
   expect(sent.map(({ request }) => request)).toEqual([call('a'), batch('b', 'c')]); // prettier-ignore
   reply(1, packAnswers([answer('2'), answer('3')]));
   reply(0, answer('1'));
-  expect(await single).toEqual(answer('1'));
+  expect(await singleAnswer).toEqual(answer('1'));
   expect(await first).toEqual([answer('1'), answer('2'), answer('3')]);
   expect(await second).toEqual([answer('3'), answer('2')]);
   expect(await calls.ask(call('b'))).toEqual(answer('2'));
@@ -54,30 +54,30 @@ test.each(['fails', 'leaves calls alone'])(
   'calls of a batch that %s are made alone, once',
   async (how) => {
     const { sent, calls, askBatch, reply, fail } = jobCalls();
-    const asked = askBatch('a', 'b');
-    const waiting = [calls.ask(call('a')), calls.ask(call('a'))];
+    const askedBatch = askBatch('a', 'b');
+    const waitingAnswers = [calls.ask(call('a')), calls.ask(call('a'))];
     if (how === 'fails') fail(0);
     else reply(0, packAnswers([null, null]));
-    expect(await asked).toEqual([null, null]);
+    expect(await askedBatch).toEqual([null, null]);
     // The calls that waited for the batch are sent now.
     for (let i = 0; i < 20 && sent.length < 2; i++) await Promise.resolve();
     expect(sent.slice(1).map(({ request }) => request)).toEqual([call('a')]);
     reply(1, answer('1'));
-    expect(await Promise.all(waiting)).toEqual([answer('1'), answer('1')]);
+    expect(await Promise.all(waitingAnswers)).toEqual([answer('1'), answer('1')]);
   },
 );
 
 test('a call is kept once, whether it comes with a form or as a text', async () => {
   const { sent, calls, askBatch, reply } = jobCalls();
-  const quoted = { before: 'dataset_count[5,', after: ',null]' };
-  const ofForm = (...texts: readonly string[]) => ({ batch: packTexts(texts), form: quoted });
+  const quotedForm = { before: 'dataset_count[5,', after: ',null]' };
+  const ofForm = (...texts: readonly string[]) => ({ batch: packTexts(texts), form: quotedForm });
   const first = calls.ask(ofForm('"a"', '"b"'));
   await Promise.resolve();
   expect(sent.map(({ request }) => request)).toEqual([ofForm('"a"', '"b"')]);
   reply(0, packAnswers([answer('1'), answer('2')]));
   expect(unpackAnswers((await first) as PackedAnswers)).toEqual([answer('1'), answer('2')]);
   expect(await calls.ask(call('[5,"a",null]'))).toEqual(answer('1'));
-  const mixed = askBatch('[5,"c",null]', '[5,"b",null]', '[5,["b"],null]', '[5,"b","c",null]');
+  const mixedBatch = askBatch('[5,"c",null]', '[5,"b",null]', '[5,["b"],null]', '[5,"b","c",null]');
   for (let i = 0; i < 20 && sent.length < 3; i++) await Promise.resolve();
   expect(sent.slice(1).map(({ request }) => request)).toEqual([
     ofForm('"c"'),
@@ -85,10 +85,10 @@ test('a call is kept once, whether it comes with a form or as a text', async () 
   ]);
   reply(1, packAnswers([answer('3')]));
   reply(2, packAnswers([answer('4'), answer('5')]));
-  expect(await mixed).toEqual([answer('3'), answer('2'), answer('4'), answer('5')]);
+  expect(await mixedBatch).toEqual([answer('3'), answer('2'), answer('4'), answer('5')]);
   // Calls of this form may have the other one, too.
-  const other = { before: 'dataset_count[5,"b",', after: ']' };
-  const second = calls.ask({ batch: packTexts(['null', '"c",null']), form: other });
+  const otherForm = { before: 'dataset_count[5,"b",', after: ']' };
+  const second = calls.ask({ batch: packTexts(['null', '"c",null']), form: otherForm });
   for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();
   expect(sent.slice(3)).toEqual([]);
   expect(unpackAnswers((await second) as PackedAnswers)).toEqual([answer('2'), answer('5')]);
@@ -96,10 +96,10 @@ test('a call is kept once, whether it comes with a form or as a text', async () 
 
 test('the error of a call is that of the same call later, and no answer of a batch', async () => {
   const { sent, calls, askBatch, fail } = jobCalls();
-  const single = calls.ask(call('a'));
+  const singleAnswer = calls.ask(call('a'));
   await Promise.resolve();
   fail(0);
-  await expect(single).rejects.toThrow('no');
+  await expect(singleAnswer).rejects.toThrow('no');
   await expect(calls.ask(call('a'))).rejects.toThrow('no');
   expect(await askBatch('a')).toEqual([null]);
   expect(sent).toHaveLength(1);

@@ -14,56 +14,63 @@ import { ValueTable } from '../../../scheduler/expressions/value-table.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const next = random(seed);
-const below = (limit: number): number => Math.floor(next() * limit);
-const pick = <T>(values: readonly T[]): T => values[below(values.length)]!;
-const words = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', 'ü', '😀', 'a\n', '"', '[1]'];
-const text = (): string => Array.from({ length: below(3) }, () => pick(words)).join('');
+const randomNumber = random(seed);
+const randomBelow = (limit: number): number => Math.floor(randomNumber() * limit);
+const pick = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
+const sampleWords = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', 'ü', '😀', 'a\n', '"', '[1]'];
+const text = (): string => Array.from({ length: randomBelow(3) }, () => pick(sampleWords)).join('');
 
 test(`texts come out as they went in, all and some (seed ${seed})`, () => {
   for (let round = 0; round < 200; round++) {
-    const texts = Array.from({ length: below(20) }, text);
-    const packed = structuredClone(packTexts(texts));
-    expect(unpackTexts(packed)).toEqual(texts);
-    const some = texts.flatMap((_, at) => (next() < 0.5 ? [at] : []));
-    const gathered = gatherTexts([null, ...some.map(() => packed)], [0, ...some]);
-    expect(unpackTexts(gathered)).toEqual(['', ...some.map((at) => texts[at])]);
-    const literals = unpackTexts(packLiterals(packed, some));
-    expect(literals).toEqual(some.map((at) => JSON.stringify(texts[at])));
+    const texts = Array.from({ length: randomBelow(20) }, text);
+    const packedTexts = structuredClone(packTexts(texts));
+    expect(unpackTexts(packedTexts)).toEqual(texts);
+    const someIndices = texts.flatMap((_, at) => (randomNumber() < 0.5 ? [at] : []));
+    const gatheredTexts = gatherTexts(
+      [null, ...someIndices.map(() => packedTexts)],
+      [0, ...someIndices],
+    );
+    expect(unpackTexts(gatheredTexts)).toEqual(['', ...someIndices.map((at) => texts[at])]);
+    const literals = unpackTexts(packLiterals(packedTexts, someIndices));
+    expect(literals).toEqual(someIndices.map((at) => JSON.stringify(texts[at])));
   }
 });
 
 test('answers come out as they went in, and some of several batches', () => {
   const floats = [[], [['a', 'b']], [[]]];
-  const answer = () => (next() < 0.2 ? null : { json: `"${text()}"`, floats: pick(floats) });
+  const answer = () =>
+    randomNumber() < 0.2 ? null : { json: `"${text()}"`, floats: pick(floats) };
   for (let round = 0; round < 200; round++) {
     const batches = Array.from({ length: 3 }, () => Array.from({ length: 5 }, answer));
-    const packed = batches.map((batch) => structuredClone(packAnswers(batch)));
-    expect(packed.map(unpackAnswers)).toEqual(batches);
-    const places = Array.from({ length: 8 }, () => [below(3), below(5)] as const);
-    const gathered = gatherAnswers([null, ...places.map(([b]) => packed[b]!)], [0, ...places.map(([, at]) => at)]); // prettier-ignore
-    expect(unpackAnswers(gathered)).toEqual([null, ...places.map(([b, at]) => batches[b]![at])]);
+    const packedBatches = batches.map((batch) => structuredClone(packAnswers(batch)));
+    expect(packedBatches.map(unpackAnswers)).toEqual(batches);
+    const places = Array.from({ length: 8 }, () => [randomBelow(3), randomBelow(5)] as const);
+    const gatheredAnswers = gatherAnswers([null, ...places.map(([b]) => packedBatches[b]!)], [0, ...places.map(([, at]) => at)]); // prettier-ignore
+    expect(unpackAnswers(gatheredAnswers)).toEqual([
+      null,
+      ...places.map(([b, at]) => batches[b]![at]),
+    ]);
   }
 });
 
 test('a table gives equal lists of texts equal codes, over several chunks', () => {
   const table = new ValueTable();
-  const known = new Map<string, number>();
+  const knownCodes = new Map<string, number>();
   for (let chunk = 0; chunk < 20; chunk++) {
     const texts = Array.from({ length: 300 }, text);
     const { bytes, offsets } = packTexts(texts);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let from = 0; from < texts.length; from++) {
-      const to = Math.min(texts.length, from + below(3));
+      const to = Math.min(texts.length, from + randomBelow(3));
       const key = JSON.stringify(texts.slice(from, to));
       const code = table.code(view, offsets, from, to);
-      if (!known.has(key)) known.set(key, known.size + 1);
-      expect([key, code]).toEqual([key, known.get(key)]);
+      if (!knownCodes.has(key)) knownCodes.set(key, knownCodes.size + 1);
+      expect([key, code]).toEqual([key, knownCodes.get(key)]);
     }
   }
-  expect(table.size).toBe(known.size);
+  expect(table.size).toBe(knownCodes.size);
   const { bytes, offsets } = packTexts(['a text that is not there', '\u0000', 'abcdefgh']);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   expect([0, 1, 2].map((at) => table.find(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
-  expect(table.size).toBe(known.size);
+  expect(table.size).toBe(knownCodes.size);
 });

@@ -72,7 +72,7 @@ beforeEach(async () => {
   lake = await Lake.make();
   mail = new MailServer();
   reports = [];
-  await open(`smtp://post:s%40cret@127.0.0.1:${await mail.listen()}`);
+  await openMailer(`smtp://post:s%40cret@127.0.0.1:${await mail.listen()}`);
 });
 afterEach(async () => {
   await scheduler.close();
@@ -80,13 +80,13 @@ afterEach(async () => {
   await lake.remove();
 });
 
-async function open(smtpUrl: string | null): Promise<void> {
+async function openMailer(smtpUrl: string | null): Promise<void> {
   const mailFrom = 'Strandlake <exports@lake.test>';
   const config = { threads: 1, workerMemoryMb: 512, smtpUrl, mailFrom, publicUrl: 'https://lake.test' }; // prettier-ignore
   scheduler = await lake.schedule({ config, report: (message) => reports.push(message) });
 }
 
-async function exported(sendEmailOnCompletion: boolean): Promise<ExportRow> {
+async function newExport(sendEmailOnCompletion: boolean): Promise<ExportRow> {
   const datasetId = await lake.dataset();
   const task = await lake.export(datasetId, 'csv', { sendEmailOnCompletion });
   scheduler.wake();
@@ -94,7 +94,7 @@ async function exported(sendEmailOnCompletion: boolean): Promise<ExportRow> {
   return (await lake.catalog.exports.get(task.resourceId))!;
 }
 
-async function ended(id: number): Promise<ExportRow> {
+async function waitForEmail(id: number): Promise<ExportRow> {
   return until(async () => {
     const row = (await lake.catalog.exports.get(id))!;
     return (row.metadata['email'] as { status: string }).status === 'pending' ? undefined : row;
@@ -103,10 +103,10 @@ async function ended(id: number): Promise<ExportRow> {
 
 test('the user is told where a completed export can be downloaded, once and only if asked for', async () => {
   expect(scheduler.sendsMail).toBe(true);
-  const silent = await exported(false);
+  const silent = await newExport(false);
   expect(silent.metadata['email']).toBeUndefined();
-  const { id } = await exported(true);
-  const row = await ended(id);
+  const { id } = await newExport(true);
+  const row = await waitForEmail(id);
   expect(row.metadata['email']).toEqual({ status: 'sent', at: expect.any(String) });
   expect(mail.messages).toHaveLength(1);
   const [message] = mail.messages;
@@ -128,15 +128,15 @@ test('the link has the base address that the request for the export had', async 
   const task = await lake.export(datasetId, 'csv', { sendEmailOnCompletion: true, metadata });
   scheduler.wake();
   await scheduler.wait(task.id);
-  expect((await ended(task.resourceId)).metadata['email']).toMatchObject({ status: 'sent' });
+  expect((await waitForEmail(task.resourceId)).metadata['email']).toMatchObject({ status: 'sent' });
   const text = mail.messages[0]!.data.replaceAll('=\r\n', '');
   expect(text).toContain(`https://acme.lake.test/genomes/v2/dataset_exports/${task.resourceId}/download`); // prettier-ignore
 });
 
 test('an e-mail that is refused is reported and noted, and the export is completed', async () => {
   mail.refuses = true;
-  const { id } = await exported(true);
-  const row = await ended(id);
+  const { id } = await newExport(true);
+  const row = await waitForEmail(id);
   expect(row).toMatchObject({ status: 'completed', metadata: { email: { status: 'failed' }, progress: { percent: 100 } } }); // prettier-ignore
   expect(JSON.stringify(row.metadata)).not.toContain('no such user');
   expect(reports.join()).toContain(`export ${id}: its e-mail was not sent`);
@@ -144,13 +144,13 @@ test('an e-mail that is refused is reported and noted, and the export is complet
 
 test('an e-mail that was due when the server ended is sent when it starts again', async () => {
   await scheduler.close();
-  await open(null); // nothing is sent meanwhile
-  const { id } = await exported(true);
+  await openMailer(null); // nothing is sent meanwhile
+  const { id } = await newExport(true);
   expect((await lake.catalog.exports.get(id))!.metadata['email']).toEqual({ status: 'pending' });
   await scheduler.close();
-  const later = new MailServer();
-  await open(`smtp://127.0.0.1:${await later.listen()}`);
-  expect((await ended(id)).metadata['email']).toMatchObject({ status: 'sent' });
-  expect(later.messages).toHaveLength(1);
-  later.close();
+  const laterServer = new MailServer();
+  await openMailer(`smtp://127.0.0.1:${await laterServer.listen()}`);
+  expect((await waitForEmail(id)).metadata['email']).toMatchObject({ status: 'sent' });
+  expect(laterServer.messages).toHaveLength(1);
+  laterServer.close();
 });

@@ -108,8 +108,8 @@ export function fetching(
   remove(): void;
 } {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fetch-'));
-  const whole = { ...systemNetwork, ...network };
-  const fetchFile = openFetcher({ allow, limits: { ...patientLimits, ...limits } }, whole);
+  const wholeNetwork = { ...systemNetwork, ...network };
+  const fetchFile = openFetcher({ allow, limits: { ...patientLimits, ...limits } }, wholeNetwork);
   let count = 0;
   return {
     async get(url, more = {}, signal = new AbortController().signal) {
@@ -118,10 +118,11 @@ export function fetching(
       const expected = { bytes: null, md5: null };
       const request = { url, name: 'a.json', accountId: 1, expected, ...more };
       try {
-        const written = await fetchFile(request, file, signal);
+        const writtenFile = await fetchFile(request, file, signal);
         const bytes = readFileSync(file);
         const md5 = createHash('md5').update(bytes).digest('hex');
-        if (written.bytes !== bytes.length || written.md5 !== md5) throw new Error('miscounted');
+        if (writtenFile.bytes !== bytes.length || writtenFile.md5 !== md5)
+          throw new Error('miscounted');
         return { bytes, isLeft: true };
       } catch (error) {
         return { error: (error as Error).message, isLeft: existsSync(file) };

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { hostInProcess, hostWithoutEngine } from '../../faults/in-process.js';
 import { random } from '../../random.js';
-import { KillableServer, killedRepeatedly, recovered } from '../processes/killable.js';
+import { KillableServer, killedRepeatedly, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 import { until } from '../../until.js';
 
@@ -34,7 +34,7 @@ const copies: string[] = [];
 let scheduler: Scheduler | undefined;
 let reports: string[] = [];
 
-async function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
   scheduler = await lake.schedule({
     config: { threads: 1, workerMemoryMb: 512 },
     report: (message) => reports.push(message),
@@ -75,21 +75,21 @@ beforeAll(async () => {
   lake = await Lake.make();
   datasetId = await lake.dataset();
   copies.push(lake.data.root);
-  const running = await start();
+  const runningScheduler = await startScheduler();
   for (let i = 0; i < commits; i++) {
     const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
-    running.wake();
-    expect((await running.wait(task.id)).status).toBe('completed');
+    runningScheduler.wake();
+    expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
-  await running.compacted();
+  await runningScheduler.compacted();
   files = await hashesOf(lake.data.root);
-  await running.close();
+  await runningScheduler.close();
   await queue('snapshot');
   templates.snapshot = await copyOf(lake.data.root);
-  const again = await start();
+  const secondScheduler = await startScheduler();
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
-  expect((await again.wait(rows[0]!.id)).status).toBe('completed');
-  await again.close();
+  expect((await secondScheduler.wait(rows[0]!.id)).status).toBe('completed');
+  await secondScheduler.close();
   await queue('restore');
   templates.restore = await copyOf(lake.data.root);
   await lake.close();
@@ -125,8 +125,10 @@ async function expectArchived(): Promise<void> {
   expect(await damage()).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar.zst`]);
   const names = await readdir(lake.data.datasets);
-  const left = names.includes(String(datasetId)) ? await readdir(lake.data.dataset(datasetId)) : [];
-  expect(left).not.toContain('_delta_log');
+  const filesLeft = names.includes(String(datasetId))
+    ? await readdir(lake.data.dataset(datasetId))
+    : [];
+  expect(filesLeft).not.toContain('_delta_log');
 }
 
 /** The dataset is available with the same files and records, and has no archive. */
@@ -148,13 +150,13 @@ const expectDone: Readonly<Record<ArchiveKind, () => Promise<void>>> = {
 async function expectAllBack(): Promise<void> {
   if ((await dataset()).availability === 'available') return;
   const taskId = await queue('restore');
-  const running = await start();
-  expect((await running.wait(taskId)).status).toBe('completed');
-  await running.close();
+  const runningScheduler = await startScheduler();
+  expect((await runningScheduler.wait(taskId)).status).toBe('completed');
+  await runningScheduler.close();
   await expectAvailable('Essential');
 }
 
-const points: readonly (readonly [ArchiveKind, string])[] = [
+const faultPoints: readonly (readonly [ArchiveKind, string])[] = [
   ['snapshot', 'archive.written'],
   ['snapshot', 'archive.linked'],
   ['snapshot', 'archive.published'],
@@ -167,12 +169,12 @@ const points: readonly (readonly [ArchiveKind, string])[] = [
   ['restore', 'task.before-done'],
 ];
 
-test.each(points)('a %s that is killed at %s is completed after the next start', async (kind, point) => {
+test.each(faultPoints)('a %s that is killed at %s is completed after the next start', async (kind, point) => {
   const root = await copyOf(templates[kind]);
   const crashing = new KillableServer(root, point);
   await crashing.exit();
   expect([point, crashing.isIdle]).toEqual([point, false]);
-  await recovered(root);
+  await recoverServer(root);
   lake = await Lake.open(root);
   await expectDone[kind]();
   await expectAllBack();
@@ -195,13 +197,13 @@ test.each(['snapshot', 'restore'] as const)(`a %s that is killed at random momen
   const next = random(seed);
   const root = await copyOf(templates[kind]);
   await killedRepeatedly(root, 3, 80, next);
-  await recovered(root);
+  await recoverServer(root);
   lake = await Lake.open(root);
   await expectDone[kind]();
 }); // prettier-ignore
 
 describe('on a failing disk', () => {
-  const faults: readonly Omit<Fault, 'nth'>[] = [
+  const faults: readonly Omit<FileFault, 'nth'>[] = [
     { code: 'ENOSPC', operations: ['mkdir', 'write', 'rename', 'link', 'commit'] },
     { code: 'EIO', operations: ['flush', 'link', 'rename', 'remove', 'read'] },
   ];
@@ -223,19 +225,19 @@ describe('on a failing disk', () => {
         };
       };
       const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
-      const running = await start({ startHost: host, retryMs: 5 });
-      const { status } = await running.wait(rows[0]!.id);
-      const hits = faultHits();
+      const runningScheduler = await startScheduler({ startHost: host, retryMs: 5 });
+      const { status } = await runningScheduler.wait(rows[0]!.id);
+      const hitOperations = faultHits();
       armFault(undefined);
-      await running.close();
+      await runningScheduler.close();
       await lake.close();
       lake = await Lake.open(root);
-      await (await start({ startHost: hostWithoutEngine })).close(); // what a failure leaves, a start removes
+      await (await startScheduler({ startHost: hostWithoutEngine })).close(); // what a failure leaves, a start removes
       if (status === 'completed') await expectDone[kind]();
       else if (kind === 'snapshot') await expectAvailable('Standard');
       else await expectArchived();
       await expectAllBack();
-      if (hits.length === 0) return;
+      if (hitOperations.length === 0) return;
       armFault({ ...fault, nth: Infinity }); // forgets the hits
       armFault(undefined);
       await lake.close();
@@ -258,7 +260,7 @@ describe('a start', () => {
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
     expect(await damage()).toEqual([expect.stringMatching(/is archived and has files/)]);
-    await start();
+    await startScheduler();
     expect(reports).toEqual([]);
     expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
     await expectArchived();
@@ -274,16 +276,16 @@ describe('a start', () => {
     const archive = lake.data.archive(datasetId);
     const bytes = await readFile(archive);
     await rm(archive);
-    const running = await start({ recoverMs: 5 });
+    const runningScheduler = await startScheduler({ recoverMs: 5 });
     expect(reports).toEqual([
       expect.stringMatching(/is archived: .*\.tar\.zst is missing; restore it/),
     ]);
-    expect(running.refusal(datasetId)).toMatch('is missing');
+    expect(runningScheduler.refusal(datasetId)).toMatch('is missing');
     expect(await dataset()).toMatchObject({ availability: 'archived' });
     expect(await hashesOf(lake.data.root)).toEqual(files);
     await writeFile(archive, bytes);
-    await until(() => running.refusal(datasetId) === undefined);
-    await running.close();
+    await until(() => runningScheduler.refusal(datasetId) === undefined);
+    await runningScheduler.close();
     await expectAllBack();
   });
 
@@ -294,7 +296,7 @@ describe('a start', () => {
     await writeFile(lake.data.archive(datasetId), 'part of an archive');
     await writeFile(lake.data.archive(999_999_999_999_999), 'an archive of another catalogue');
     expect((await damage()).filter((one) => one.includes('not referenced'))).toHaveLength(2);
-    await start();
+    await startScheduler();
     expect(await readdir(lake.data.archives)).toEqual([]);
     expect(await readdir(join(lake.data.quarantine, 'archives'))).toEqual([
       '999999999999999.tar.zst',
@@ -320,8 +322,8 @@ describe('a damaged archive', () => {
     const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
     expect(await damage()).toEqual([expect.stringMatching(wrong)]);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
-    const running = await start();
-    expect((await running.wait(rows[0]!.id)).status).toBe('failed');
+    const runningScheduler = await startScheduler();
+    expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
     const row = await lake.catalog.restores.get(rows[0]!.resourceId);
     expect(row?.errorMessage).toMatch(wrong);
     expect(await dataset()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
@@ -335,8 +337,8 @@ describe('a damaged archive', () => {
     bytes[100]! ^= 1;
     await writeFile(path, bytes);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
-    const running = await start();
-    expect((await running.wait(rows[0]!.id)).status).toBe('failed');
+    const runningScheduler = await startScheduler();
+    expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
     const row = await lake.catalog.snapshots.get(rows[0]!.resourceId);
     expect(row?.errorMessage).toMatch(/does not match its checksum; restore it/);
     expect(await dataset()).toMatchObject({ availability: 'available', storageClass: 'Standard' });

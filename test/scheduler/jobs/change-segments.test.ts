@@ -49,10 +49,10 @@ async function recordsOf(datasetId: number): Promise<readonly Readonly<Record<st
   for (const segment of (await lake.store.snapshot(datasetId)).segments) {
     const path = lake.data.datasetFile(datasetId, segment.path);
     const values = await valuesOf({ ...segment, path }, segment.columns);
-    const gone = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+    const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
     const rowIds = values.get(rowIdColumn.physical);
     for (let row = 0; row < segment.rows; row++) {
-      if (gone.has(row)) continue;
+      if (goneRows.has(row)) continue;
       const record = Object.fromEntries([...values].map(([name, list]) => [name, list[row]!]));
       found.push({ rowId: Number(rowIds?.[row] ?? segment.baseRowId! + row), record });
     }
@@ -61,7 +61,7 @@ async function recordsOf(datasetId: number): Promise<readonly Readonly<Record<st
 }
 
 /** A dataset of records that count up, and their `_id`s. */
-async function counting(): Promise<{
+async function newCountingDataset(): Promise<{
   readonly datasetId: number;
   readonly ids: readonly string[];
 }> {
@@ -85,7 +85,7 @@ async function expectFull(datasetId: number, segments: readonly Segment[]): Prom
 }
 
 test(`an upsert of one field in any order is divided among the threads (STRANDLAKE_SEED=${seed})`, async () => {
-  const { datasetId, ids } = await counting();
+  const { datasetId, ids } = await newCountingDataset();
   const lines = shuffled(random(seed), ids).map((id, n) => `{"_id":"${id}","n":${n}}`);
   const segments = await added(datasetId, lines, 'upsert');
   expect(segments.map((segment) => segment.rows)).toEqual([rows / 2, rows / 2]);
@@ -99,7 +99,7 @@ test(`an upsert of one field in any order is divided among the threads (STRANDLA
   ]);
 });
 
-/** Records of several chunks that name others by these `_id`s; the one with the number `partial` lacks a field. */
+/** Records of several chunks that identify others by these `_id`s; the chunk `partial` lacks a field. */
 function chunks(ids: readonly string[], partial?: number): readonly string[] {
   const text = (n: number): string => `,"text":"${String(n).padEnd(220, 'x')}"`;
   return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partial ? '' : text(n)}}`);
@@ -109,7 +109,7 @@ test.each([
   ['every record is whole', undefined],
   ['a record of the last chunk lacks a field', rows - 1],
 ])(`an upsert replaces chunk by chunk where %s (STRANDLAKE_SEED=${seed})`, async (_, partial) => {
-  const { datasetId, ids } = await counting();
+  const { datasetId, ids } = await newCountingDataset();
   const order = shuffled(random(seed), ids);
   const segments = await added(datasetId, chunks(order, partial), 'upsert');
   await expectFull(datasetId, segments);
@@ -134,15 +134,15 @@ test.each([
   ['in two chunks of which the second has a record without a field', 10, 30_000, rows - 1],
   ['in two chunks of which the first has a record without a field', 10, 30_000, 0],
 ])('a record given twice, %s, is named with both places', async (_, first, second, partial) => {
-  const { datasetId, ids } = await counting();
-  const repeated = ids.with(second, ids[first]!);
+  const { datasetId, ids } = await newCountingDataset();
+  const repeatedIds = ids.with(second, ids[first]!);
   const message = `records ${first + 1} and ${second + 1} have the same _id: give each record once`;
   const outcome = { status: 'failed', errorMessage: message };
-  expect(await added(datasetId, chunks(repeated, partial), 'upsert', outcome)).toEqual([]);
+  expect(await added(datasetId, chunks(repeatedIds, partial), 'upsert', outcome)).toEqual([]);
 });
 
 test('records of an upsert that name no others are stored like those of an append', async () => {
-  const { datasetId } = await counting();
+  const { datasetId } = await newCountingDataset();
   const lines = Array.from({ length: 5_000 }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
   const segments = await added(datasetId, lines, 'upsert');
   await expectFull(datasetId, segments);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { checkpointProblems } from '../../../engine/store/verify-dataset.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
 import { hostWithoutEngine } from '../../faults/in-process.js';
-import { KillableServer, recovered } from '../processes/killable.js';
+import { KillableServer, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
@@ -44,7 +44,7 @@ test.each(['checkpoint.written', 'checkpoint.linked', 'checkpoint.named'])(
     const crashing = new KillableServer(root, point);
     await crashing.exit();
     expect([point, crashing.isIdle]).toEqual([point, false]);
-    await recovered(root);
+    await recoverServer(root);
     const lake = await Lake.open(root);
     try {
       expect(await lake.damage()).toEqual([]);

@@ -12,7 +12,7 @@ let lake: Lake;
 let scheduler: Scheduler;
 let datasetId: number;
 let limits: Partial<ComputedParams> = {};
-const limited = {
+const limitedJob = {
   ...computedTableJob,
   prepare: async (...args: Parameters<typeof computedTableJob.prepare>) => ({
     ...(await computedTableJob.prepare(...args))!,
@@ -25,7 +25,7 @@ beforeAll(async () => {
   datasetId = await lake.dataset();
   scheduler = await lake.schedule({
     report: () => undefined,
-    jobs: jobs.map((job) => (job.kind === 'computed_table' ? limited : job)),
+    jobs: jobs.map((job) => (job.kind === 'computed_table' ? limitedJob : job)),
   });
   const lines = Array.from({ length: 500 }, (_, n) => `{"n":${n}}`).join('\n');
   const task = await lake.inline(datasetId, lines);
@@ -37,7 +37,7 @@ afterAll(async () => {
   await lake.remove();
 });
 
-async function computed(expression: string) {
+async function computeTable(expression: string) {
   const { version } = await lake.store.snapshot(datasetId);
   const fields = [{ name: 'x', expression, data_type: 'long', is_list: null, ordering: 0 }];
   const params = { version, conditions: {}, isRanked: false, fields, data: {}, paths: [] };
@@ -47,7 +47,7 @@ async function computed(expression: string) {
 
 test('a table has the computed columns and the rows of the dataset', async () => {
   limits = {};
-  const { columns, segments } = await computed('record.n + 1');
+  const { columns, segments } = await computeTable('record.n + 1');
   expect(columns.map(({ name, type }) => [name, type])).toEqual([['x', 'long'], ['_row', 'long']]); // prettier-ignore
   expect(segments.reduce((sum, { rows }) => sum + rows, 0)).toBe(500);
 });
@@ -60,7 +60,7 @@ test.each<[string, Partial<ComputedParams>, string]>([
   async (_, more, message) => {
     const before = readdirSync(lake.data.fileTables);
     limits = more;
-    const failure = await computed('len([j for j in range(20000)])').catch(
+    const failure = await computeTable('len([j for j in range(20000)])').catch(
       (error: unknown) => error,
     );
     expect(failure).toMatchObject({ code: 'budget', message: expect.stringContaining(message) });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
-import { KillableServer, recovered } from '../processes/killable.js';
+import { KillableServer, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
@@ -12,10 +12,10 @@ const files = ['a.txt', 'b.txt', 'c.txt'];
 let lake: Lake;
 let root: string;
 let source: number;
-let target: number;
+let targetFolder: number;
 let taskId: number;
 /** The objects of the source, by path, with their contents. */
-let wanted: readonly unknown[];
+let expectedTree: readonly unknown[];
 
 beforeEach(async () => {
   lake = await Lake.make();
@@ -24,20 +24,20 @@ beforeEach(async () => {
   const folder = async (filename: string): Promise<number> =>
     (await lake.catalog.objects.create({ ...owner, objectType: 'folder', filename })).id;
   source = await folder('source');
-  target = await folder('target');
+  targetFolder = await folder('target');
   for (const name of files) {
     const id = await lake.file(name, `the bytes of ${name}`);
     await lake.catalog.objects.update(id, { parentId: source });
   }
-  wanted = await below(source);
-  expect(wanted).toHaveLength(files.length);
+  expectedTree = await treeBelow(source);
+  expect(expectedTree).toHaveLength(files.length);
   const { task } = await lake.catalog.objectCopies.create({
     userId: lake.user.id,
     accountId: lake.user.accountId,
     sourceVaultId: lake.vault.id,
     targetVaultId: lake.vault.id,
     sourceObjectId: source,
-    targetObjectId: target,
+    targetObjectId: targetFolder,
   });
   taskId = task.id;
   await lake.close();
@@ -45,7 +45,7 @@ beforeEach(async () => {
 afterEach(() => lake.remove());
 
 /** The names below a folder, with the content of each file. */
-async function below(folder: number): Promise<readonly unknown[]> {
+async function treeBelow(folder: number): Promise<readonly unknown[]> {
   const page = { limit: 100, offset: 0 };
   const { rows } = await lake.catalog.objects.list({ viewer: null, ancestorId: folder }, page);
   const found = rows.map(async ({ id, objectType, filename, revision, availability }) => {
@@ -67,19 +67,19 @@ test.each([
     const crashing = new KillableServer(root, point, victim);
     await crashing.exit();
     expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
-    const copied = [['source', 'folder'], ...wanted];
+    const copiedTree = [['source', 'folder'], ...expectedTree];
     lake = await Lake.open(root);
-    const seen = await below(target);
-    expect([[], copied]).toContainEqual(seen);
-    expect(seen.length > 0).toBe(point !== 'copy.linked'); // the only one before the transaction
-    expect(await below(source)).toEqual(wanted);
+    const seenTree = await treeBelow(targetFolder);
+    expect([[], copiedTree]).toContainEqual(seenTree);
+    expect(seenTree.length > 0).toBe(point !== 'copy.linked'); // the only one before the transaction
+    expect(await treeBelow(source)).toEqual(expectedTree);
     await lake.close();
 
-    await recovered(root);
+    await recoverServer(root);
     lake = await Lake.open(root);
     expect(await lake.task(taskId)).toMatchObject({ status: 'completed', attempts });
-    expect(await below(target)).toEqual(copied);
-    expect(await below(source)).toEqual(wanted);
+    expect(await treeBelow(targetFolder)).toEqual(copiedTree);
+    expect(await treeBelow(source)).toEqual(expectedTree);
     expect(await lake.damage()).toEqual([]);
     expect(await readdir(lake.data.path('objects'))).toHaveLength(2 * files.length);
   },

@@ -8,7 +8,7 @@ import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { Lake, vcfOf } from '../lake.js';
-import { KillableServer, recovered } from '../processes/killable.js';
+import { KillableServer, recoverServer } from '../processes/killable.js';
 
 /*
  * Imports that delete, killed at every step, and rollbacks whose catalogue fails: what was acknowledged is there once, the rest wholly
@@ -29,7 +29,7 @@ beforeAll(async () => {
   root = lake.data.root;
   datasetId = await lake.dataset();
   await lake.import(datasetId, await lake.file('a.vcf', vcfOf(rows)));
-  await away(() => recovered(root));
+  await whileClosed(() => recoverServer(root));
   ids = await idsOf();
   expect(new Set(ids).size).toBe(rows);
 });
@@ -57,7 +57,7 @@ async function idsOf(): Promise<readonly string[]> {
     .sort();
 }
 
-async function away(work: () => Promise<void>): Promise<void> {
+async function whileClosed(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
     await work();
@@ -68,15 +68,15 @@ async function away(work: () => Promise<void>): Promise<void> {
 
 /** Queues an import that deletes every `n`th record, as a file; returns the id of its task. */
 async function queued(n: number): Promise<number> {
-  const wanted = ids.filter((_, i) => i % n === 0).slice(0, share);
-  const lines = wanted.map((id) => `{"_id":"${id}","x":1}\n`).join('');
+  const wantedIds = ids.filter((_, i) => i % n === 0).slice(0, share);
+  const lines = wantedIds.map((id) => `{"_id":"${id}","x":1}\n`).join('');
   const file = await lake.file(`${n}.json`, lines);
-  ids = ids.filter((id) => !wanted.includes(id));
+  ids = ids.filter((id) => !wantedIds.includes(id));
   return (await lake.import(datasetId, file, { commitMode: 'delete' })).id;
 }
 
-/** Where an import is killed, and which of the two processes. */
-const points = [
+/** The points at which an import is killed, and which of the two processes. */
+const crashPoints = [
   ['segment.partial', 'worker'],
   ['journal.appended', 'worker'],
   ['segment.flushed', 'worker'],
@@ -89,15 +89,15 @@ const points = [
 ] as const;
 
 // An import that deletes commits no segment; those that it has written in between need not be durable.
-test.each(points.filter(([point]) => point !== 'segment.flushed'))(
+test.each(crashPoints.filter(([point]) => point !== 'segment.flushed'))(
   'C1: killed at %s, an import that deletes is carried out once',
   async (point, victim) => {
     const taskId = await queued(3);
-    await away(async () => {
+    await whileClosed(async () => {
       const crashing = new KillableServer(root, point, victim);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
-      await recovered(root);
+      await recoverServer(root);
     });
     expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
     const dataset = await lake.catalog.datasets.get(datasetId);
@@ -105,37 +105,37 @@ test.each(points.filter(([point]) => point !== 'segment.flushed'))(
   },
 );
 
-test.each(points)(
+test.each(crashPoints)(
   'C1: killed at %s, an import that updates records is carried out once',
   async (point, victim) => {
-    const wanted = ids.filter((_, i) => i % 5 === 0).slice(0, share);
-    const lines = wanted.map((id) => `{"_id":"${id}","point":"${point}"}\n`).join('');
+    const wantedIds = ids.filter((_, i) => i % 5 === 0).slice(0, share);
+    const lines = wantedIds.map((id) => `{"_id":"${id}","point":"${point}"}\n`).join('');
     const file = await lake.file(`${point}.json`, lines);
     const taskId = (await lake.import(datasetId, file, { commitMode: 'upsert' })).id;
-    await away(async () => {
+    await whileClosed(async () => {
       const crashing = new KillableServer(root, point, victim);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
-      await recovered(root);
+      await recoverServer(root);
     });
     const task = await lake.task(taskId);
     expect(task).toMatchObject({ status: 'completed' });
     const [commit] = await lake.catalog.commits.ofImport(task!.resourceId);
     expect(commit).toMatchObject({ recordsAdded: 0, recordsChanged: share, recordsRemoved: 0 });
     const snapshot = await openStore(lake.data).snapshot(datasetId);
-    const written = await readWithDuckdb(snapshot.files, "CASE WHEN point = '" + point + "' THEN _id END"); // prettier-ignore
-    expect(written.columns[0]!.filter(Boolean).map(String).sort()).toEqual(wanted);
+    const writtenIds = await readWithDuckdb(snapshot.files, "CASE WHEN point = '" + point + "' THEN _id END"); // prettier-ignore
+    expect(writtenIds.columns[0]!.filter(Boolean).map(String).sort()).toEqual(wantedIds);
   },
 );
 
 test('C2b: a rollback that is in the log and not in the catalogue is there after the next start', async () => {
   const taskId = await queued(7);
-  await away(() => recovered(root));
+  await whileClosed(() => recoverServer(root));
   const { catalog, store } = lake;
   const before = await idsOf();
   const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
-  // Nothing was added again, so that nothing is queried.
+  // No record was added again, so that nothing is queried.
   const context = { catalog: failing, store, queryEngine: {} as QueryEngine };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataTemplate } from '../processes/data-template.js';
-import { KillableServer, recovered } from '../processes/killable.js';
+import { KillableServer, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
@@ -38,12 +38,12 @@ test.each([
     const server = new KillableServer(root, point, target);
     await server.exit();
     expect(server.isIdle).toBe(target === 'worker');
-    await recovered(root);
+    await recoverServer(root);
     lake = await Lake.open(root);
     const row = (await lake.catalog.exports.get(id))!;
     expect([row.status, row.documentsCount]).toEqual(['completed', records / 2]);
-    const wanted = Array.from({ length: records }, (_, i) => records - 1 - i).filter((n) => n % 1000 >= 500).map((n) => `${n},${n % 1000}\r\n`); // prettier-ignore
-    expect((await readFile(lake.data.export(id, 'csv'))).toString()).toBe(`n,x\r\n${wanted.join('')}`); // prettier-ignore
+    const expectedNumbers = Array.from({ length: records }, (_, i) => records - 1 - i).filter((n) => n % 1000 >= 500).map((n) => `${n},${n % 1000}\r\n`); // prettier-ignore
+    expect((await readFile(lake.data.export(id, 'csv'))).toString()).toBe(`n,x\r\n${expectedNumbers.join('')}`); // prettier-ignore
     expect(row.metadata).not.toHaveProperty('resumed_parts');
     expect(await lake.damage()).toEqual([]);
     expect((await readdir(join(root, 'scratch'))).filter((name) => /^\d/.test(name))).toEqual([]);

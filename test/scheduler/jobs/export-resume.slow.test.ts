@@ -8,7 +8,7 @@ import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 import { until } from '../../until.js';
 import { dataTemplate } from '../processes/data-template.js';
-import { isAlive, KillableServer, recovered } from '../processes/killable.js';
+import { isAlive, KillableServer, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
@@ -21,7 +21,7 @@ type Format = (typeof formats)[number];
 const records = 50_000;
 
 /** The digests of the files of uninterrupted exports. */
-const wanted = new Map<Format, string>();
+const expectedDigests = new Map<Format, string>();
 let lake: Lake;
 
 function noisyLines(): readonly string[] {
@@ -41,9 +41,9 @@ beforeAll(async () => {
   for (const format of formats)
     tasks.set(format, (await lake.export(template.datasetId, format)).resourceId);
   await lake.close();
-  await recovered(template.root);
+  await recoverServer(template.root);
   lake = await Lake.open(template.root);
-  for (const [format, id] of tasks) wanted.set(format, await digestOf(format, id));
+  for (const [format, id] of tasks) expectedDigests.set(format, await digestOf(format, id));
   await lake.close();
 });
 afterEach(() => lake.close());
@@ -67,8 +67,8 @@ async function digestOf(format: Format, id: number): Promise<string> {
     sha256: createHash('sha256').update(bytes).digest('hex'),
   });
   expect(bytes).toHaveLength(row.bytes!);
-  // What follows the records, and in Arrow what precedes them, has the time of the export.
-  const kept =
+  // The bytes after the records, and in Arrow those before, contain the time of the export.
+  const keptMembers =
     format === 'json'
       ? gunzipSync(bytes)
       : format === 'arrow'
@@ -78,13 +78,13 @@ async function digestOf(format: Format, id: number): Promise<string> {
           : format === 'excel'
             ? bytes.subarray(0, bytes.indexOf('xl/worksheets/sheet2.xml')) // the length of the provenance differs
             : bytes;
-  return createHash('sha256').update(kept).digest('hex');
+  return createHash('sha256').update(keptMembers).digest('hex');
 }
 
 /** Checks that the export has the result of an uninterrupted one, and that nothing is left over. */
-async function completed(root: string, format: Format, id: number): Promise<ExportRow> {
+async function checkCompleted(root: string, format: Format, id: number): Promise<ExportRow> {
   lake = await Lake.open(root);
-  expect(await digestOf(format, id)).toBe(wanted.get(format));
+  expect(await digestOf(format, id)).toBe(expectedDigests.get(format));
   expect(await lake.damage()).toEqual([]);
   expect((await readdir(join(root, 'scratch'))).filter((name) => /^\d/.test(name))).toEqual([]);
   const row = (await lake.catalog.exports.get(id))!;
@@ -101,13 +101,13 @@ test.each(formats)(
     const server = new KillableServer(root, 'journal.appended', 'worker');
     await server.exit();
     expect(server.isIdle).toBe(true);
-    const row = await completed(root, format, id);
+    const row = await checkCompleted(root, format, id);
     expect(resumedParts(row)).toBeGreaterThan(0);
   },
 );
 
 /** Kills the worker once something is recorded, and the server before another worker has gone on; returns the file of the attempt. */
-async function interrupted(root: string, taskId: number): Promise<string> {
+async function interruptExport(root: string, taskId: number): Promise<string> {
   lake = await Lake.open(root);
   const scratch = lake.data.taskScratch(taskId, 1);
   await lake.close();
@@ -121,9 +121,9 @@ async function interrupted(root: string, taskId: number): Promise<string> {
 
 test('a kill of server and worker resumes as well', async () => {
   const { root, id, taskId } = await queued('json');
-  await interrupted(root, taskId);
-  await recovered(root);
-  const row = await completed(root, 'json', id);
+  await interruptExport(root, taskId);
+  await recoverServer(root);
+  const row = await checkCompleted(root, 'json', id);
   expect(resumedParts(row)).toBeGreaterThan(0);
 });
 
@@ -134,7 +134,7 @@ test.each(['export.partial', 'journal.partial', 'export.finished'])(
     const server = new KillableServer(root, point, 'worker');
     await server.exit();
     expect(server.isIdle).toBe(true);
-    const row = await completed(root, 'csv', id);
+    const row = await checkCompleted(root, 'csv', id);
     expect(resumedParts(row) > 0).toBe(point === 'export.finished');
   },
 );
@@ -146,19 +146,19 @@ test.each(['export.renamed', 'task.before-done'])(
     const server = new KillableServer(root, point);
     await server.exit();
     expect(server.isIdle).toBe(false);
-    await recovered(root);
-    await completed(root, 'csv', id);
+    await recoverServer(root);
+    await checkCompleted(root, 'csv', id);
   },
 );
 
 test(`parts whose bytes have changed since are encoded again, seed ${seed}`, async () => {
   const { root, id, taskId } = await queued('json');
-  const file = await interrupted(root, taskId);
+  const file = await interruptExport(root, taskId);
   const bytes = await readFile(file);
   const next = random(seed);
   bytes[Math.floor(next() * bytes.length)]! ^= 1 + Math.floor(next() * 255);
   await writeFile(file, bytes);
   if (next() < 0.5) await truncate(file, Math.floor(next() * bytes.length));
-  await recovered(root);
-  await completed(root, 'json', id);
+  await recoverServer(root);
+  await checkCompleted(root, 'json', id);
 });

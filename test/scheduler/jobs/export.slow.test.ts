@@ -1,2 +1,2 @@
-// With datasets of several parts, which threads encode at the same time.
+// The test with datasets of several parts, which threads encode at the same time.
 import './export.test.js';

@@ -10,26 +10,26 @@ import { Lake, vcfOf } from '../lake.js';
 import { byTier } from '../../tier.js';
 import { until } from '../../until.js';
 
-/** In the slow tier, more than any format has in one of several parts, which threads encode at the same time. */
+/** In the slow tier, more records than one part of any format, so that threads encode several parts at the same time. */
 const manyRecords = byTier(3_000, 34_000);
 
 let lake: Lake;
 let scheduler: Scheduler;
-let now = Date.now();
+let currentTime = Date.now();
 
 beforeEach(async () => {
   lake = await Lake.make();
-  await open();
+  await openLake();
 });
 afterEach(async () => {
   await scheduler.close();
   await lake.remove();
 });
 
-async function open(): Promise<void> {
+async function openLake(): Promise<void> {
   scheduler = await lake.schedule({
     report: () => undefined,
-    now: () => now,
+    now: () => currentTime,
   });
 }
 
@@ -45,7 +45,7 @@ async function datasetOf(records: readonly object[]): Promise<number> {
   return datasetId;
 }
 
-async function exported(...request: Parameters<Lake['export']>): Promise<ExportRow> {
+async function exportDataset(...request: Parameters<Lake['export']>): Promise<ExportRow> {
   const task = await lake.export(...request);
   scheduler.wake();
   await scheduler.wait(task.id);
@@ -63,7 +63,7 @@ const records = [
 
 test('json contains every record, in order, and the export has the counts of its file', async () => {
   const datasetId = await datasetOf(records);
-  const row = await exported(datasetId, 'json');
+  const row = await exportDataset(datasetId, 'json');
   expect(row).toMatchObject({
     status: 'completed',
     filename: `variants-${row.id}.json.gz`,
@@ -71,7 +71,7 @@ test('json contains every record, in order, and the export has the counts of its
     logVersion: 0,
     metadata: { progress: { processed_records: 3, percent: 100 } },
   });
-  expect(row.expiresAt).toBe(now + 24 * 3_600_000);
+  expect(row.expiresAt).toBe(currentTime + 24 * 3_600_000);
   const bytes = await readFile(fileOf(row));
   expect(bytes).toHaveLength(row.bytes as number);
   const lines = gunzipSync(bytes)
@@ -87,7 +87,7 @@ test('json contains every record, in order, and the export has the counts of its
 
 test('csv contains the titles and the exact values of the selected fields', async () => {
   const datasetId = await datasetOf(records);
-  const row = await exported(datasetId, 'csv', {
+  const row = await exportDataset(datasetId, 'csv', {
     params: { fields: ['name', 'n', 'tags', 'place.start'] },
   });
   expect(row).toMatchObject({ status: 'completed', filename: `variants-${row.id}.csv` });
@@ -101,17 +101,17 @@ test('csv contains the titles and the exact values of the selected fields', asyn
 });
 
 test('a list has as many columns as the longest of the exported records, wherever that is', async () => {
-  const many = Array.from({ length: manyRecords }, (_, i) => ({ n: i, l: i === manyRecords - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
-  const datasetId = await datasetOf(many);
+  const generatedRecords = Array.from({ length: manyRecords }, (_, i) => ({ n: i, l: i === manyRecords - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
+  const datasetId = await datasetOf(generatedRecords);
   const width = async (params: object): Promise<string> => {
-    const row = await exported(datasetId, 'csv-expand', { params: { fields: ['n', 'l'], ...params } }); // prettier-ignore
+    const row = await exportDataset(datasetId, 'csv-expand', { params: { fields: ['n', 'l'], ...params } }); // prettier-ignore
     expect([row.status, row.errorMessage]).toEqual(['completed', null]);
     const text = (await readFile(fileOf(row))).toString();
     const lines = text.trimEnd().split('\r\n');
     const found = lines.slice(1).map((line) => line.split(','));
     const columns = lines[0]!.split(',').length;
-    const wanted = found.map(([n]) => [n, ...Array.from({ length: columns - 1 }, (_, i) => String(many[Number(n)]!.l?.[i] ?? ''))]); // prettier-ignore
-    expect(found).toEqual(wanted);
+    const expectedRows = found.map(([n]) => [n, ...Array.from({ length: columns - 1 }, (_, i) => String(generatedRecords[Number(n)]!.l?.[i] ?? ''))]); // prettier-ignore
+    expect(found).toEqual(expectedRows);
     return lines[0]!;
   };
   expect(await width({})).toBe('n,l.0,l.1,l.2,l.3,l.4');
@@ -122,42 +122,46 @@ test('a list has as many columns as the longest of the exported records, whereve
 
 test('a workbook warns in the metadata of its task of texts that it cuts', async () => {
   const datasetId = await datasetOf([{ t: 'x'.repeat(40_000) }, { t: 'y' }]);
-  const row = await exported(datasetId, 'excel');
+  const row = await exportDataset(datasetId, 'excel');
   expect(row).toMatchObject({ status: 'completed', filename: `variants-${row.id}.xlsx`, metadata: { warnings: [{ field: 't', count: 1 }] } }); // prettier-ignore
 });
 
 test('names the version, the query and the checksum of a file, in the catalogue and where the format can', async () => {
   const datasetId = await datasetOf(records);
   const params = { filters: [['n__gt', 0]], fields: ['name', 'n'] };
-  const row = await exported(datasetId, 'parquet', { params });
+  const row = await exportDataset(datasetId, 'parquet', { params });
   const bytes = await readFile(fileOf(row));
   const commit = await lake.catalog.commits.lastBefore(datasetId, 1);
-  const embedded = { export_id: row.id, format: 'parquet', dataset_id: datasetId, dataset_version: 0, commit_id: commit!.id, content: 'query', query: params, exported_at: new Date(now).toISOString(), software: 'strandlake', software_version: (JSON.parse(await readFile('package.json', 'utf8')) as { version: string }).version }; // prettier-ignore
+  const embedded = { export_id: row.id, format: 'parquet', dataset_id: datasetId, dataset_version: 0, commit_id: commit!.id, content: 'query', query: params, exported_at: new Date(currentTime).toISOString(), software: 'strandlake', software_version: (JSON.parse(await readFile('package.json', 'utf8')) as { version: string }).version }; // prettier-ignore
   expect(row.provenance).toMatchObject({ ...embedded, filename: row.filename, documents_count: 2, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }); // prettier-ignore
   expect(row.provenance!['dataset_full_path']).toMatch(/^[^:]+:[^:]+:\/variants/);
   const { key_value_metadata: metadata } = await parquetMetadataAsync(arrayBufferOf(bytes));
   expect(metadata!.map(({ key }) => key)).toEqual(['strandlake.provenance']);
   expect(JSON.parse(metadata![0]!.value!)).toMatchObject(embedded);
-  const arrow = await exported(datasetId, 'arrow', { params });
+  const arrow = await exportDataset(datasetId, 'arrow', { params });
   const table = tableFromIPC(await readFile(fileOf(arrow)));
   expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embedded, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
 });
 
 test('Parquet files have the records of whole segments and of parts of them', async () => {
-  const many = Array.from({ length: manyRecords }, (_, i) => ({ n: i, s: `text ${i % 700}` }));
-  const datasetId = await datasetOf(many);
+  const manyTexts = Array.from({ length: manyRecords }, (_, i) => ({ n: i, s: `text ${i % 700}` }));
+  const datasetId = await datasetOf(manyTexts);
   const groups = async (params: object, wanted: readonly object[]): Promise<readonly number[]> => {
-    const row = await exported(datasetId, 'parquet', { params: { fields: ['n', 's'], ...params } });
+    const row = await exportDataset(datasetId, 'parquet', {
+      params: { fields: ['n', 's'], ...params },
+    });
     expect([row.status, row.documentsCount]).toEqual(['completed', wanted.length]);
     const file = arrayBufferOf(await readFile(fileOf(row)));
     expect(await parquetReadObjects({ file, compressors: { ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) }) } })).toEqual(wanted); // prettier-ignore
     const { row_groups: all } = await parquetMetadataAsync(file);
     return all.map(({ num_rows: rows }) => Number(rows));
   };
-  const wide = many.map(({ n, s }) => ({ n: BigInt(n), s }));
-  expect(await groups({}, wide)).toEqual([manyRecords]);
-  expect(await groups({ limit: manyRecords - 1 }, wide.slice(0, -1))).toEqual([manyRecords - 1]);
-  expect(await groups({ filters: [['n__gte', 100]] }, wide.slice(100))).toEqual([
+  const wideRecords = manyTexts.map(({ n, s }) => ({ n: BigInt(n), s }));
+  expect(await groups({}, wideRecords)).toEqual([manyRecords]);
+  expect(await groups({ limit: manyRecords - 1 }, wideRecords.slice(0, -1))).toEqual([
+    manyRecords - 1,
+  ]);
+  expect(await groups({ filters: [['n__gte', 100]] }, wideRecords.slice(100))).toEqual([
     manyRecords - 100,
   ]);
 });
@@ -169,7 +173,7 @@ function arrayBufferOf({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
 test('filters, ordering and limit select the records', async () => {
   const datasetId = await datasetOf(Array.from({ length: 50 }, (_, i) => ({ n: i })));
   const params = { filters: [['n__gte', 10]], ordering: '-n', limit: 3, fields: ['n'] };
-  const row = await exported(datasetId, 'json', { params });
+  const row = await exportDataset(datasetId, 'json', { params });
   expect(gunzipSync(await readFile(fileOf(row))).toString()).toBe('{"n":49}\n{"n":48}\n{"n":47}\n');
 });
 
@@ -179,16 +183,20 @@ test('keeps the order of the dataset, or has the one that is asked for', async (
   const task = await lake.import(datasetId, file);
   scheduler.wake();
   await scheduler.wait(task.id);
-  const ordered = await exported(datasetId, 'json', { params: { fields: ['_id'] } });
-  const ids = gunzipSync(await readFile(fileOf(ordered)))
+  const orderedExport = await exportDataset(datasetId, 'json', { params: { fields: ['_id'] } });
+  const ids = gunzipSync(await readFile(fileOf(orderedExport)))
     .toString()
     .trimEnd()
     .split('\n');
   expect(ids).toHaveLength(manyRecords);
   expect(ids.every((id, i) => i === 0 || id > (ids[i - 1] as string))).toBe(true);
   const params = { fields: ['genomic_coordinates.start'], ordering: '-genomic_coordinates.start' };
-  const reversed = await exported(datasetId, 'csv', { params });
-  const starts = (await readFile(fileOf(reversed))).toString().trimEnd().split('\r\n').slice(1);
+  const reversedExport = await exportDataset(datasetId, 'csv', { params });
+  const starts = (await readFile(fileOf(reversedExport)))
+    .toString()
+    .trimEnd()
+    .split('\r\n')
+    .slice(1);
   expect(starts.map(Number)).toEqual(
     Array.from({ length: manyRecords }, (_, i) => manyRecords - i),
   );
@@ -196,7 +204,7 @@ test('keeps the order of the dataset, or has the one that is asked for', async (
 
 test('target_full_path creates a file object and its folders, which remain when the export expires', async () => {
   const datasetId = await datasetOf(records);
-  const row = await exported(datasetId, 'csv', { targetFullPath: `~/out/2026/all` });
+  const row = await exportDataset(datasetId, 'csv', { targetFullPath: `~/out/2026/all` });
   expect(row).toMatchObject({ status: 'completed', errorMessage: null });
   const object = await lake.catalog.objects.byPath(lake.vault.id, '/out/2026/all.csv');
   expect(object).toMatchObject({
@@ -205,13 +213,15 @@ test('target_full_path creates a file object and its folders, which remain when 
     size: row.bytes,
     documentsCount: 3,
   });
-  const again = await exported(datasetId, 'csv', { targetFullPath: '~/out/2026/all.csv' });
-  const second = await lake.catalog.objects.get(again.targetObjectId as number);
+  const secondExport = await exportDataset(datasetId, 'csv', {
+    targetFullPath: '~/out/2026/all.csv',
+  });
+  const second = await lake.catalog.objects.get(secondExport.targetObjectId as number);
   expect(second?.path).toBe('/out/2026/all-1.csv');
   const bytes = await readFile(fileOf(row));
-  now += 25 * 3_600_000;
+  currentTime += 25 * 3_600_000;
   await scheduler.close();
-  await open();
+  await openLake();
   expect(await readdir(lake.data.exports)).toEqual([]);
   expect((await lake.catalog.exports.get(row.id))?.filename).toBeNull();
   expect(await readFile(lake.data.object(object?.id as number, 1))).toEqual(bytes);
@@ -219,7 +229,9 @@ test('target_full_path creates a file object and its folders, which remain when 
 
 test('fails with a reason if the user may not write to the target, and leaves no file (A5)', async () => {
   const datasetId = await datasetOf(records);
-  const row = await exported(datasetId, 'csv', { targetFullPath: `nobody:${randomUUID()}:/x` });
+  const row = await exportDataset(datasetId, 'csv', {
+    targetFullPath: `nobody:${randomUUID()}:/x`,
+  });
   expect(row).toMatchObject({ status: 'failed', filename: null });
   expect(row.errorMessage).toContain('You cannot write to');
   expect(await readdir(lake.data.exports)).toEqual([]);

@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => lake.remove());
 
-const next = random(seed);
+const randomNumber = random(seed);
 
 /** Rows of the first segments, in a random order. */
 function randomRows(segments: number): readonly RowRef[] {
@@ -58,37 +58,39 @@ function randomRows(segments: number): readonly RowRef[] {
     Math.floor(i / recordsOfImport),
     i % recordsOfImport,
   ]);
-  return shuffled(next, refs);
+  return shuffled(randomNumber, refs);
 }
 
 /** Chunks of `most` rows. */
 function chunksOf(refs: readonly RowRef[], most: number): readonly ChunkRows[] {
   const files = segmentFiles(snapshot);
   return Array.from({ length: Math.ceil(refs.length / most) }, (_, i) => {
-    const own = refs.slice(i * most, (i + 1) * most);
-    const numbers = [...new Set(own.map(([segment]) => segment))];
+    const ownRefs = refs.slice(i * most, (i + 1) * most);
+    const numbers = [...new Set(ownRefs.map(([segment]) => segment))];
     const segments = numbers.map((number): ChunkSegment => ({
       number,
       file: files[number]!.path,
       segment: snapshot.segments[number]!,
       rows: 'all',
     }));
-    const order = Int32Array.from(own.flatMap(([segment, row]) => [numbers.indexOf(segment), row]));
+    const order = Int32Array.from(
+      ownRefs.flatMap(([segment, row]) => [numbers.indexOf(segment), row]),
+    );
     return { segments, order };
   });
 }
 
-async function* given(chunks: readonly ChunkRows[]): AsyncGenerator<ChunkRows> {
+async function* streamChunks(chunks: readonly ChunkRows[]): AsyncGenerator<ChunkRows> {
   yield* chunks;
 }
 
-/** What gathering has read: the rows of the files of its jobs, and how often each file. */
+/** The work of gathering: the rows read from the files of its jobs, and how often each file was read. */
 interface Work {
   rows: number;
   readonly files: Map<string, number>;
 }
 
-async function gathered(
+async function gatherChunks(
   chunks: readonly ChunkRows[],
   more: { directChunks?: number } = { directChunks: 1 },
 ): Promise<{
@@ -110,7 +112,7 @@ async function gathered(
   const context = { pool: { threads: 2, run } as unknown as Pool, scratch, signal: new AbortController().signal }; // prettier-ignore
   const found: ChunkRows[] = [];
   const options = { snapshot, columns: snapshot.columns, context, fanOut, ...more };
-  for await (const chunk of gatherOrdered(given(chunks), options)) found.push(chunk);
+  for await (const chunk of gatherOrdered(streamChunks(chunks), options)) found.push(chunk);
   return { chunks: found, work, scratch };
 }
 
@@ -127,7 +129,7 @@ async function recordsOf(chunk: ChunkRows): Promise<readonly string[]> {
   ); // prettier-ignore
 }
 
-const all = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
+const allRecords = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
   (await Promise.all(chunks.map(recordsOf))).flat();
 
 describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
@@ -138,37 +140,39 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
     [imports, 5],
   ])('of %s segments, in chunks of %s, have the same records', async (segments, most) => {
     const before = chunksOf(randomRows(segments), most);
-    const { chunks } = await gathered(before);
+    const { chunks } = await gatherChunks(before);
     expect(chunks.map(countRows)).toEqual(before.map(countRows));
-    expect(await all(chunks)).toEqual(await all(before));
+    expect(await allRecords(chunks)).toEqual(await allRecords(before));
   });
 
   test('are made of files that have no other rows, and every file is read once: as often as the logarithm of the chunks says', async () => {
     for (const [segments, most] of [[3, 10], [imports, 10], [imports, 4]] as const) {
       const before = chunksOf(randomRows(segments), most);
       const rows = segments * recordsOfImport;
-      const { chunks, work } = await gathered(before);
+      const { chunks, work } = await gatherChunks(before);
       const rounds = Math.ceil(Math.log(before.length) / Math.log(fanOut));
       expect([most, work.rows]).toEqual([most, rows * rounds]);
       expect([...work.files.values()].every((times) => times === 1)).toBe(true);
-      const held = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
-      expect(held.reduce((sum, count) => sum + count, 0)).toBe(rows);
-      // Each chunk of the source would be read from as many segments as it has rows in.
+      const heldRows = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
+      expect(heldRows.reduce((sum, count) => sum + count, 0)).toBe(rows);
+      // Each chunk would otherwise be read from as many segments as it has rows in.
       expect(before.reduce((sum, chunk) => sum + chunk.segments.length * recordsOfImport, 0)).toBeGreaterThan(rows * rounds);
     }
   }); // prettier-ignore
 
   test('leave no files but those of the chunks and the order', async () => {
-    const { chunks, scratch } = await gathered(chunksOf(randomRows(imports), 10));
-    const used = new Set(chunks.flatMap((chunk) => chunk.segments.map(({ file }) => file)));
-    expect((await readdir(scratch)).length).toBe(used.size + 1);
+    const { chunks, scratch } = await gatherChunks(chunksOf(randomRows(imports), 10));
+    const usedFiles = new Set(chunks.flatMap((chunk) => chunk.segments.map(({ file }) => file)));
+    expect((await readdir(scratch)).length).toBe(usedFiles.size + 1);
   });
 
   test('stay as they are if they are few, or have the order of their segments', async () => {
-    const few = chunksOf(randomRows(2), 40);
-    const plain = [{ segments: few[0]!.segments }];
-    const { chunks, work } = await gathered([...plain, ...few], { directChunks: 2 });
-    expect(chunks).toEqual([...plain, ...few]);
+    const fewChunks = chunksOf(randomRows(2), 40);
+    const plainChunks = [{ segments: fewChunks[0]!.segments }];
+    const { chunks, work } = await gatherChunks([...plainChunks, ...fewChunks], {
+      directChunks: 2,
+    });
+    expect(chunks).toEqual([...plainChunks, ...fewChunks]);
     expect(work.rows).toBe(0);
   });
 });
@@ -179,10 +183,10 @@ test('rows of a segment that come in many batches are copied once', async () => 
     yield { segment: 2, rows: 'all' };
   }
   const { set } = Int32Array.prototype;
-  let copied = 0;
+  let copiedArrays = 0;
   Object.assign(Int32Array.prototype, {
     set(this: Int32Array, from: ArrayLike<number>, offset?: number) {
-      copied += from.length;
+      copiedArrays += from.length;
       set.call(this, from, offset);
     },
   });
@@ -191,7 +195,7 @@ test('rows of a segment that come in many batches are copied once', async () => 
     for await (const chunk of chunkRows(batches(), snapshot, 3)) found.push(chunk);
     const rows = found.flatMap(({ segments }) => segments.map((one) => one.rows));
     expect(rows).toEqual([Int32Array.from({ length: recordsOfImport }, (_, row) => row), 'all']);
-    expect(copied).toBe(recordsOfImport);
+    expect(copiedArrays).toBe(recordsOfImport);
   } finally {
     Object.assign(Int32Array.prototype, { set });
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { startHost } from '../../../scheduler/worker/host.js';
@@ -13,7 +13,7 @@ import { hostInProcess } from '../../faults/in-process.js';
 import { random } from '../../random.js';
 import { Lake } from '../lake.js';
 import { until } from '../../until.js';
-import { KillableServer, killedRepeatedly, recovered } from '../processes/killable.js';
+import { KillableServer, killedRepeatedly, recoverServer } from '../processes/killable.js';
 
 /*
  * Kills a merge, or makes the disk fail, at every step. Afterwards the records and their order are unchanged, no commit is lost and no
@@ -27,7 +27,7 @@ const copies: string[] = [];
 let lake: Lake;
 let scheduler: Scheduler | undefined;
 
-async function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
   scheduler = await lake.schedule({
     config: { threads: 1, workerMemoryMb: 512 },
     report: (message) => reports.push(message),
@@ -42,13 +42,13 @@ beforeAll(async () => {
   lake = await Lake.make();
   template = lake.data.root;
   datasetId = await lake.dataset();
-  const running = await start();
+  const runningScheduler = await startScheduler();
   for (let i = 0; i < commits; i++) {
     const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
-    running.wake();
-    expect((await running.wait(task.id)).status).toBe('completed');
+    runningScheduler.wake();
+    expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
-  await running.close();
+  await runningScheduler.close();
   await lake.inline(datasetId, '{"n":30}\n{"n":31}\n');
   await lake.close();
 });
@@ -93,7 +93,7 @@ describe('a merge that is killed at', () => {
     const crashing = new KillableServer(root, point);
     await crashing.exit();
     expect([point, crashing.isIdle]).toEqual([point, false]);
-    await recovered(root);
+    await recoverServer(root);
     lake = await Lake.open(root);
     await expectMerged();
   });
@@ -115,7 +115,7 @@ describe('a merge that is killed at', () => {
     const next = random(seed);
     const root = await copy();
     await killedRepeatedly(root, 2, 600, next);
-    await recovered(root);
+    await recoverServer(root);
     lake = await Lake.open(root);
     await expectMerged();
   });
@@ -125,14 +125,14 @@ test('merges fewer segments after some time without a commit', async () => {
   lake = await Lake.open(await copy());
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
   await lake.catalog.tasks.cancel(rows[0]!.id);
-  const running = await start({ quietMs: Infinity });
-  await running.compacted();
+  const runningScheduler = await startScheduler({ quietMs: Infinity });
+  await runningScheduler.compacted();
   expect((await lake.store.snapshot(datasetId)).segments).toHaveLength(commits);
-  await running.close();
-  const quiet = await start({ quietMs: 20 });
+  await runningScheduler.close();
+  const quietScheduler = await startScheduler({ quietMs: 20 });
   await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
-  await quiet.compacted();
-  await quiet.close();
+  await quietScheduler.compacted();
+  await quietScheduler.close();
   const { files } = await lake.store.snapshot(datasetId);
   const { columns } = await readWithDuckdb(files, 'n');
   expect(columns[0]).toEqual(allRecords.slice(0, 30));
@@ -143,10 +143,10 @@ test('rewrites segments of earlier formats, whose log entries do not tell the fo
   lake = await Lake.open(root);
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
   await lake.catalog.tasks.cancel(rows[0]!.id);
-  const quiet = await start({ quietMs: 20 });
+  const quietScheduler = await startScheduler({ quietMs: 20 });
   await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
-  await quiet.compacted();
-  await quiet.close();
+  await quietScheduler.compacted();
+  await quietScheduler.close();
   await lake.close();
   const log = join(root, 'datasets', String(datasetId), '_delta_log');
   for (const name of await readdir(log)) await forgetFormat(join(log, name));
@@ -154,10 +154,10 @@ test('rewrites segments of earlier formats, whose log entries do not tell the fo
   lake = await Lake.open(root);
   const before = await lake.store.snapshot(datasetId);
   expect(before.segments.map(({ format }) => format)).toEqual([1]);
-  const later = await start({ quietMs: 20 });
+  const laterScheduler = await startScheduler({ quietMs: 20 });
   await until(async () => (await lake.store.snapshot(datasetId)).version > before.version);
-  await later.compacted();
-  await later.close();
+  await laterScheduler.compacted();
+  await laterScheduler.close();
   const { files, segments } = await lake.store.snapshot(datasetId);
   expect(segments.map(({ format }) => format)).toEqual([segmentFormat]);
   expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(allRecords.slice(0, 30));
@@ -176,7 +176,7 @@ async function forgetFormat(path: string): Promise<void> {
 describe('a merge on a failing disk', () => {
   /** Starts a host that arms the fault when the merge begins. */
   const failing =
-    (fault: Fault): typeof startHost =>
+    (fault: FileFault): typeof startHost =>
     (...args) => {
       const host = hostInProcess(...args);
       let isArmed = false;
@@ -190,7 +190,7 @@ describe('a merge on a failing disk', () => {
       return { ...host, send };
     };
 
-  const faults: readonly Omit<Fault, 'nth'>[] = [
+  const faults: readonly Omit<FileFault, 'nth'>[] = [
     { code: 'ENOSPC', operations: ['mkdir', 'write', 'rename', 'link', 'commit'] },
     { code: 'EIO', operations: ['flush', 'link', 'remove'] },
   ];
@@ -200,23 +200,26 @@ describe('a merge on a failing disk', () => {
       for (let nth = 1; ; nth += 1) {
         const root = await copy();
         lake = await Lake.open(root);
-        const running = await start({ startHost: failing({ ...fault, nth }), retryMs: 5 });
+        const runningScheduler = await startScheduler({
+          startHost: failing({ ...fault, nth }),
+          retryMs: 5,
+        });
         const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
-        await running.wait(rows[0]!.id);
-        await running.compacted();
-        const hits = faultHits();
+        await runningScheduler.wait(rows[0]!.id);
+        await runningScheduler.compacted();
+        const hitOperations = faultHits();
         armFault(undefined);
-        await running.close();
+        await runningScheduler.close();
         await lake.close();
         const { files } = await openStore(lake.data).snapshot(datasetId);
         const { columns } = await readWithDuckdb(files, 'n');
-        expect([nth, hits, columns[0]]).toEqual([nth, hits, allRecords]);
+        expect([nth, hitOperations, columns[0]]).toEqual([nth, hitOperations, allRecords]);
         lake = await Lake.open(root);
-        const again = await start();
-        await again.compacted();
-        await again.close();
+        const secondScheduler = await startScheduler();
+        await secondScheduler.compacted();
+        await secondScheduler.close();
         await expectMerged();
-        if (hits.length === 0) return;
+        if (hitOperations.length === 0) return;
         await lake.close();
       }
     },

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => lake.remove());
 
-const none = new Int32Array(0);
+const noRows = new Int32Array(0);
 
 test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all' }, readonly number[]]>([
   ['of whole segments', { rows: 'all' }, [0, 1, 2, 3]],
@@ -56,7 +56,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
   });
   expect(chunk).toMatchObject({ read: wanted.length, stored: wanted.length, rejected: 0 });
   const columns = [id, { ...n!, physical: 'N~2' }, { ...givenId }];
-  const read = await readColumns([{ file, segment: chunk.segment!, leftOut: none }], columns);
+  const read = await readColumns([{ file, segment: chunk.segment!, leftOut: noRows }], columns);
   const [ids, numbers, given] = read.map(textsOf);
   const before = reservedCells(snapshot, wanted.map((row) => [0, row])).map(([one]) => one);
   expect(given).toEqual(before);

@@ -7,7 +7,7 @@ import { openStore } from '../../../engine/store/open.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
-import { KillableServer, recovered } from '../processes/killable.js';
+import { KillableServer, recoverServer } from '../processes/killable.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 
@@ -26,10 +26,13 @@ beforeAll(async () => {
   source = await lake.dataset('source');
   await withScheduler(async (scheduler) => {
     for (let i = 0; i < files; i++)
-      await done(scheduler, lake.import(source, await lake.file(`${i}.vcf`, vcfOf(rows))));
+      await migratedRecords(
+        scheduler,
+        lake.import(source, await lake.file(`${i}.vcf`, vcfOf(rows))),
+      );
     // A share of each segment, in runs and alone, and one segment as a whole.
-    const few = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
-    await done(scheduler, lake.migrate(source, source, { commitMode: 'delete', sourceParams: few })); // prettier-ignore
+    const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
+    await migratedRecords(scheduler, lake.migrate(source, source, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
   });
   const { segments, rows: left } = await openStore(lake.data).snapshot(source);
   expect(segments.length).toBeGreaterThanOrEqual(files);
@@ -47,12 +50,15 @@ async function withScheduler<T>(work: (scheduler: Scheduler) => Promise<T>): Pro
   }
 }
 
-async function done(scheduler: Scheduler, queued: ReturnType<Lake['migrate']>): Promise<number> {
+async function migratedRecords(
+  scheduler: Scheduler,
+  queued: ReturnType<Lake['migrate']>,
+): Promise<number> {
   const task = await queued;
   scheduler.wake();
-  const ended = await scheduler.wait(task.id);
+  const endedTask = await scheduler.wait(task.id);
   const job = await lake.catalog.tasks.job(task);
-  expect([job?.errorMessage, ended.status]).toEqual([null, 'completed']);
+  expect([job?.errorMessage, endedTask.status]).toEqual([null, 'completed']);
   return task.resourceId;
 }
 
@@ -62,7 +68,10 @@ async function lines(
   datasetId: number,
   params: object = {},
 ): Promise<readonly string[]> {
-  const id = await done(scheduler, lake.export(datasetId, 'json', { params: { ...params } }));
+  const id = await migratedRecords(
+    scheduler,
+    lake.export(datasetId, 'json', { params: { ...params } }),
+  );
   const file = lake.data.export(id, 'json.gz');
   const text = gunzipSync(await readFile(file)).toString();
   return text
@@ -88,7 +97,7 @@ describe('a migration of many segments with deleted rows', () => {
   ])('%s has the records of an export', async (_, more) => {
     const target = await lake.dataset(`target ${JSON.stringify(more)}`.slice(0, 90).replaceAll(/[^a-z ]/g, '_'));
     await withScheduler(async (scheduler) => {
-      const id = await done(scheduler, lake.migrate(source, target, more));
+      const id = await migratedRecords(scheduler, lake.migrate(source, target, more));
       const [own, wanted] = [await lines(scheduler, target), await lines(scheduler, source, more.sourceParams)];
       expect(own.length).toBe(wanted.length);
       expect(own.findIndex((line, i) => line !== wanted[i])).toBe(-1);
@@ -105,13 +114,13 @@ describe('a migration of many segments with deleted rows', () => {
     const numbers = Array.from({ length: 10_000 }, (_, n) => n).sort(() => next() - 0.5);
     await withScheduler(async (scheduler) => {
       for (let i = 0; i < 8; i++) {
-        const own = numbers.slice(i * 1_250, (i + 1) * 1_250);
+        const ownNumbers = numbers.slice(i * 1_250, (i + 1) * 1_250);
         // Random texts, which are as large when they are compressed: a chunk has some 1,800.
-        const records = own.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
-        await done(scheduler, lake.import(large, await lake.file(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
+        const records = ownNumbers.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
+        await migratedRecords(scheduler, lake.import(large, await lake.file(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
       }
       const targetFields = [{ name: 'n', data_type: 'string' }];
-      await done(scheduler, lake.migrate(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
+      await migratedRecords(scheduler, lake.migrate(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
       const found = await lines(scheduler, target);
       expect(found.map((line) => line.slice(0, 24).replace(/ .*/, ''))).toEqual(
         numbers.map((_, i) => `{"n":"${numbers.length - 1 - i}","text":"${numbers.length - 1 - i}`),
@@ -127,7 +136,7 @@ describe('a migration of many segments with deleted rows', () => {
   test('rejects records in the middle of its chunks and keeps the others', async () => {
     const target = await lake.dataset('rejecting');
     await withScheduler(async (scheduler) => {
-      const id = await done(
+      const id = await migratedRecords(
         scheduler,
         lake.migrate(source, target, {
           targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
@@ -137,17 +146,20 @@ describe('a migration of many segments with deleted rows', () => {
       );
       const receipt = (await lake.catalog.datasetMigrations.get(id))?.metadata['receipt'];
       const all = await lines(scheduler, source, { fields: ['info.DP', 'info.GENE'] });
-      const kept = all.filter((line) => /"DP":[01]\b/.test(line));
-      expect(kept.length).toBeGreaterThan(1_000);
-      const as = kept.map((line) => line.replace('"DP":1', '"DP":true').replace('"DP":0', '"DP":false')); // prettier-ignore
-      const own = await lines(scheduler, target);
-      expect([own.length, own.findIndex((line, i) => line !== as[i])]).toEqual([as.length, -1]);
-      expect(receipt).toMatchObject({ records_read: all.length, records_stored: kept.length, records_rejected: all.length - kept.length, rejected_file: { records: all.length - kept.length, left_out: 0 } }); // prettier-ignore
+      const keptLines = all.filter((line) => /"DP":[01]\b/.test(line));
+      expect(keptLines.length).toBeGreaterThan(1_000);
+      const as = keptLines.map((line) => line.replace('"DP":1', '"DP":true').replace('"DP":0', '"DP":false')); // prettier-ignore
+      const ownLines = await lines(scheduler, target);
+      expect([ownLines.length, ownLines.findIndex((line, i) => line !== as[i])]).toEqual([
+        as.length,
+        -1,
+      ]);
+      expect(receipt).toMatchObject({ records_read: all.length, records_stored: keptLines.length, records_rejected: all.length - keptLines.length, rejected_file: { records: all.length - keptLines.length, left_out: 0 } }); // prettier-ignore
       const file = gunzipSync(await readFile(lake.data.rejectedLines(id))).toString();
-      const rejected = file.trimEnd().split('\n').map((line) => JSON.parse(line) as { line: number; text: string }); // prettier-ignore
+      const rejectedLines = file.trimEnd().split('\n').map((line) => JSON.parse(line) as { line: number; text: string }); // prettier-ignore
       const numbers = all.flatMap((line, i) => (/"DP":[01]\b/.test(line) ? [] : [i + 1]));
-      expect(rejected.map(({ line }) => line)).toEqual(numbers);
-      const texts = rejected.map(({ text }) => text.replace(/^\{"_id":"[^"]*",/, '{'));
+      expect(rejectedLines.map(({ line }) => line)).toEqual(numbers);
+      const texts = rejectedLines.map(({ text }) => text.replace(/^\{"_id":"[^"]*",/, '{'));
       expect(texts.findIndex((text, i) => text !== all[numbers[i]! - 1])).toBe(-1);
     });
   });
@@ -171,7 +183,7 @@ describe('C2: killed at', () => {
       const crashing = new KillableServer(root, point, victim);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
-      await recovered(root);
+      await recoverServer(root);
     } finally {
       lake = await Lake.open(root);
     }
@@ -195,7 +207,7 @@ test('C2: killed at rejected.renamed, a migration fails with its rejected record
     const crashing = new KillableServer(root, 'rejected.renamed');
     await crashing.exit();
     expect(crashing.isIdle).toBe(false);
-    await recovered(root);
+    await recoverServer(root);
   } finally {
     lake = await Lake.open(root);
   }

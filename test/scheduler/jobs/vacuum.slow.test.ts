@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { hostWithoutEngine } from '../../faults/in-process.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
-import { KillableServer, killedRepeatedly, recovered } from '../processes/killable.js';
+import { KillableServer, killedRepeatedly, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
@@ -24,7 +24,7 @@ const copies: string[] = [];
 let lake: Lake;
 let scheduler: Scheduler | undefined;
 
-async function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
   const config = { threads: 1, workerMemoryMb: 512 };
   const report = (): void => undefined; // a failure is tried again
   scheduler = await lake.schedule({ config, startHost: hostWithoutEngine, report, ...options });
@@ -35,15 +35,15 @@ beforeAll(async () => {
   lake = await Lake.make();
   template = lake.data.root;
   datasetId = await lake.dataset();
-  const running = await start();
+  const runningScheduler = await startScheduler();
   for (let i = 0; i < 16; i++) {
     const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
-    running.wake();
-    expect((await running.wait(task.id)).status).toBe('completed');
+    runningScheduler.wake();
+    expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
-  await running.compacted();
+  await runningScheduler.compacted();
   expect(await segmentNames(lake.data.root)).toHaveLength(17);
-  await running.close();
+  await runningScheduler.close();
   await lake.close();
   process.env['STRANDLAKE_KEEP_VERSIONS_MS'] = '0';
 });
@@ -86,7 +86,7 @@ describe('a vacuum that is killed at', () => {
     const crashing = new KillableServer(root, point);
     await crashing.exit();
     expect([point, crashing.isIdle]).toEqual([point, false]);
-    await recovered(root);
+    await recoverServer(root);
     await expectVacuumed(root);
   });
 
@@ -101,13 +101,13 @@ describe('a vacuum that is killed at', () => {
   test(`random moments goes on after the next start (STRANDLAKE_SEED=${seed})`, async () => {
     const root = await copy();
     await killedRepeatedly(root, 2, 300, random(seed));
-    await recovered(root);
+    await recoverServer(root);
     await expectVacuumed(root);
   });
 });
 
 /** The store, which arms a fault when a vacuum begins. */
-function armed(store: Store, fault: Fault): Store {
+function withArmedFault(store: Store, fault: FileFault): Store {
   let isArmed = false;
   return new Proxy(store, {
     get(target, name) {
@@ -122,7 +122,7 @@ function armed(store: Store, fault: Fault): Store {
 }
 
 describe('a vacuum on a failing disk', () => {
-  const faults: readonly Omit<Fault, 'nth'>[] = [
+  const faults: readonly Omit<FileFault, 'nth'>[] = [
     { code: 'ENOSPC', operations: ['write', 'rename', 'link', 'commit'] },
     { code: 'EIO', operations: ['flush', 'remove'] },
   ];
@@ -130,21 +130,24 @@ describe('a vacuum on a failing disk', () => {
     for (let nth = 1; ; nth += 1) {
       const root = await copy();
       lake = await Lake.open(root, keepNothing);
-      const running = await start({ store: armed(lake.store, { ...fault, nth }), retryMs: 5 });
-      await running.compacted();
-      const hits = faultHits();
+      const runningScheduler = await startScheduler({
+        store: withArmedFault(lake.store, { ...fault, nth }),
+        retryMs: 5,
+      });
+      await runningScheduler.compacted();
+      const hitOperations = faultHits();
       armFault(undefined);
-      await running.close();
+      await runningScheduler.close();
       await lake.close();
       lake = await Lake.open(root, keepNothing);
       const { files } = await lake.store.snapshot(datasetId);
       expect([nth, (await readWithDuckdb(files, 'n')).columns[0]]).toEqual([nth, records]);
-      const again = await start();
-      await again.compacted();
-      await again.close();
+      const secondScheduler = await startScheduler();
+      await secondScheduler.compacted();
+      await secondScheduler.close();
       await lake.close();
       await expectVacuumed(root);
-      if (hits.length === 0) return;
+      if (hitOperations.length === 0) return;
       await lake.close();
     }
   });
@@ -159,18 +162,19 @@ test('a vacuum that is canceled leaves the versions that need no removed file', 
       ...host,
       send(message) {
         host.send(message);
-        if (message.type === 'run') void running.cancel(message.taskId).catch(() => undefined);
+        if (message.type === 'run')
+          void runningScheduler.cancel(message.taskId).catch(() => undefined);
       },
     };
   };
-  const running = await start({ startHost: canceling });
-  await running.compacted();
+  const runningScheduler = await startScheduler({ startHost: canceling });
+  await runningScheduler.compacted();
   const { rows } = await lake.catalog.tasks.list({ viewer: null, kinds: ['vacuum'], classes: ['background'] }, { limit: 1, offset: 0 }); // prettier-ignore
   expect(rows.map(({ status }) => status)).toEqual(['canceled']);
   expect(await lake.store.verify(datasetId)).toEqual([]);
-  await running.close();
+  await runningScheduler.close();
   await lake.close();
-  await recovered(root);
+  await recoverServer(root);
   await expectVacuumed(root);
 });
 
@@ -178,17 +182,17 @@ test('what a running task may read stays until it has ended', async () => {
   const root = await copy();
   lake = await Lake.open(root, keepNothing);
   const { catalog } = lake;
-  const other = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
-  const since = other.createdAt;
-  expect((await catalog.tasks.runningOn(datasetId)).map(({ id }) => id)).toEqual([other.id]);
-  expect((await lake.store.beginVacuum(datasetId, { since: since - 3_600_000, versions: [] }))).toBeUndefined(); // prettier-ignore
-  await catalog.tasks.complete(other.id);
+  const otherTask = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
+  const oldestStart = otherTask.createdAt;
+  expect((await catalog.tasks.runningOn(datasetId)).map(({ id }) => id)).toEqual([otherTask.id]);
+  expect((await lake.store.beginVacuum(datasetId, { since: oldestStart - 3_600_000, versions: [] }))).toBeUndefined(); // prettier-ignore
+  await catalog.tasks.complete(otherTask.id);
   await recoveredOnly(root);
 });
 
 /** Closes the folder, lets a server do what is due, and checks it. */
 async function recoveredOnly(root: string): Promise<void> {
   await lake.close();
-  await recovered(root);
+  await recoverServer(root);
   await expectVacuumed(root);
 }

@@ -27,12 +27,12 @@ test('a verification that keeps its result is run again after a restart, one who
     userId: lake.user.id,
     isStarted: true, // as a process leaves it that was killed
   };
-  const kept = await lake.catalog.tasks.addBackground({ ...order, isListed: true });
+  const keptTask = await lake.catalog.tasks.addBackground({ ...order, isListed: true });
   const waitedFor = await lake.catalog.tasks.addBackground(order);
   const scheduler = await lake.schedule({ report: () => undefined });
-  expect((await scheduler.wait(kept.id)).status).toBe('completed');
+  expect((await scheduler.wait(keptTask.id)).status).toBe('completed');
   await scheduler.close();
-  const { class: taskClass, result } = (await lake.catalog.tasks.get(kept.id))!;
+  const { class: taskClass, result } = (await lake.catalog.tasks.get(keptTask.id))!;
   expect(taskClass).toBe('standard');
   expect(result).toMatchObject({ is_whole: true, files: 1, records: 2, differences: [] });
   expect(await lake.catalog.tasks.get(waitedFor.id)).toBeUndefined();

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Lake } from '../lake.js';
-import { recovered } from './killable.js';
+import { recoverServer } from './killable.js';
 
 /** A data folder with a dataset, of which every test has a copy. */
 export interface DataTemplate {
@@ -24,7 +24,7 @@ export async function dataTemplate(lines: readonly string[]): Promise<DataTempla
   const datasetId = await lake.dataset();
   await lake.import(datasetId, await lake.file('a.json', lines.join('')));
   await lake.close();
-  await recovered(root);
+  await recoverServer(root);
   return {
     root,
     datasetId,

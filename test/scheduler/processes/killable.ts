@@ -30,11 +30,11 @@ export class KillableServer {
 
   /** Resolves with the worker's pid, or undefined if the server died before it had started a worker. */
   async ready(): Promise<number | undefined> {
-    const ready = new Promise<void>((resolve) => {
+    const whenReady = new Promise<void>((resolve) => {
       this.#told = () => this.#out.includes('ready') && resolve();
       this.#told();
     });
-    await Promise.race([ready, this.#exit]);
+    await Promise.race([whenReady, this.#exit]);
     const pid = /ready (\d+)/.exec(this.#out)?.[1];
     return pid === undefined ? undefined : Number(pid);
   }
@@ -43,7 +43,7 @@ export class KillableServer {
   async kill(workerPid: number | undefined): Promise<void> {
     const exit = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
-    if (workerPid !== undefined) killed(workerPid);
+    if (workerPid !== undefined) killProcess(workerPid);
     if (this.#child.exitCode === null) await exit;
   }
 
@@ -53,7 +53,7 @@ export class KillableServer {
 }
 
 /** Starts the server of a data folder repeatedly until it becomes idle and ends by itself. */
-export async function recovered(root: string): Promise<void> {
+export async function recoverServer(root: string): Promise<void> {
   for (let start = 0; start < 5; start++) {
     const server = new KillableServer(root);
     await server.exit();
@@ -62,7 +62,7 @@ export async function recovered(root: string): Promise<void> {
   throw new Error('the server does not become idle');
 }
 
-/** Starts the server of a data folder and kills it with its worker, at a random moment of at most `mostMs` after it is ready, so many times. */
+/** Starts the server of a data folder and kills it with its worker, several times, each at a random moment within `mostMs` after it is ready. */
 export async function killedRepeatedly(
   root: string,
   times: number,
@@ -74,7 +74,7 @@ export async function killedRepeatedly(
     const pid = await server.ready();
     await new Promise((resolve) => setTimeout(resolve, mostMs * next()));
     await server.kill(pid);
-    if (pid !== undefined) killed(pid);
+    if (pid !== undefined) killProcess(pid);
   }
 }
 
@@ -88,10 +88,10 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Kills a process that may have ended already. */
-export function killed(pid: number): void {
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The process has ended already.
   }
 }

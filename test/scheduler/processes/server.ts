@@ -8,10 +8,10 @@ import { Lake } from '../lake.js';
  * prints `ready <worker pid>`, waits until all tasks and merges have ended, prints `idle` and exits.
  * STRANDLAKE_KEEP_VERSIONS_MS is how long it keeps earlier versions.
  */
-const keep = process.env['STRANDLAKE_KEEP_VERSIONS_MS'];
+const keepVersions = process.env['STRANDLAKE_KEEP_VERSIONS_MS'];
 const lake = await Lake.open(
   process.argv[2] as string,
-  keep ? { keepVersionsMs: Number(keep) } : {},
+  keepVersions ? { keepVersionsMs: Number(keepVersions) } : {},
 );
 const isArmedInWorker = process.argv[3] === 'worker';
 const scheduler = createScheduler({

@@ -16,8 +16,8 @@ export async function gzip(job: Uint8Array): Promise<Outcome<Uint8Array>> {
     case 'fail':
       return { ok: false, error: { code: 'input', message: 'a.vcf, line 3: no tab' } };
     case 'heap': {
-      const kept: unknown[] = [];
-      for (;;) kept.push({ at: kept.length });
+      const keptObjects: unknown[] = [];
+      for (;;) keptObjects.push({ at: keptObjects.length });
     }
     default:
       return { ok: true, value: job };

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { supervise } from '../../../scheduler/worker/supervisor.js';
+import { superviseProcess } from '../../../scheduler/worker/supervisor.js';
 import { fileURLToPath } from 'node:url';
 
 /*
@@ -7,30 +7,30 @@ import { fileURLToPath } from 'node:url';
  * when it has started.
  */
 const [role, behaviour = ''] = process.argv.slice(2);
-const self = fileURLToPath(import.meta.url);
+const ownPath = fileURLToPath(import.meta.url);
 
 if (role === 'parent') {
   // However long a busy machine takes to start a child that fails at its start, it was never healthy.
   const healthyMs = behaviour === 'fail' ? Infinity : 300;
-  // Only a child that never ends may reach the time for its end.
+  // Only a child that never ends may reach this time.
   const graceMs = behaviour === 'stubborn' ? 500 : 600_000;
-  const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say };
-  process.exitCode = await supervise(self, ['child', behaviour], limits);
+  const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say: printLine };
+  process.exitCode = await superviseProcess(ownPath, ['child', behaviour], limits);
 } else {
-  say(`child ${process.pid}`);
+  printLine(`child ${process.pid}`);
   if (behaviour === 'fail') process.exit(7);
   if (behaviour === 'refuse') process.exit(78);
   if (behaviour === 'finish') process.exit(0);
   process.on('SIGTERM', () => {
     if (behaviour === 'stubborn') return;
-    say('stopping');
+    printLine('stopping');
     process.exit(0);
   });
   process.on('SIGINT', () => undefined);
   setInterval(() => undefined, 1_000);
-  setTimeout(() => say('healthy'), 350);
+  setTimeout(() => printLine('healthy'), 350);
 }
 
-function say(text: string): void {
+function printLine(text: string): void {
   writeSync(1, `${text}\n`);
 }

@@ -27,9 +27,9 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
   const objectId = await lake.file('a.vcf', vcfOf(rowsPerImport));
   const next = random(seed);
   const startedAt = performance.now();
-  const whole = await lake.import(datasetId, objectId);
+  const wholeImport = await lake.import(datasetId, objectId);
   scheduler.wake();
-  await scheduler.wait(whole.id);
+  await scheduler.wait(wholeImport.id);
   const wholeMs = performance.now() - startedAt;
   let rows = rowsPerImport;
   const ends = { canceled: 0, completed: 0 };
@@ -40,14 +40,19 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
     await new Promise((resolve) => setTimeout(resolve, afterMs));
     const canceled = await scheduler.cancel(task.id).catch((error: unknown) => error);
     const { status } = await scheduler.wait(task.id);
-    const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
+    const caseText = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
     if (status === 'canceled')
-      expect([where, canceled]).toMatchObject([where, { status: 'canceled' }]);
-    else expect([where, status, canceled]).toMatchObject([where, 'completed', { code: 'invalid' }]);
+      expect([caseText, canceled]).toMatchObject([caseText, { status: 'canceled' }]);
+    else
+      expect([caseText, status, canceled]).toMatchObject([
+        caseText,
+        'completed',
+        { code: 'invalid' },
+      ]);
     ends[status as 'canceled' | 'completed'] += 1;
     if (status === 'completed') rows += rowsPerImport;
     await scheduler.compacted();
-    expect([where, await lake.damage()]).toEqual([where, []]);
+    expect([caseText, await lake.damage()]).toEqual([caseText, []]);
     expect((await lake.store.snapshot(datasetId)).rows).toBe(rows);
     await expect(scheduler.cancel(task.id)).rejects.toMatchObject({ code: 'invalid' });
   }
@@ -63,9 +68,9 @@ test('C7: removes a task that has not started from the queue; two requests at on
   scheduler.wake();
   await until(() => scheduler.status().running.length === 2);
   expect(await scheduler.cancel(queued)).toMatchObject({ status: 'canceled', attempts: 0 });
-  const both = await Promise.allSettled([scheduler.cancel(first), scheduler.cancel(first)]);
-  expect(both[0]).toMatchObject({ status: 'fulfilled', value: { status: 'canceled' } });
-  expect(both[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid' } });
+  const bothCancels = await Promise.allSettled([scheduler.cancel(first), scheduler.cancel(first)]);
+  expect(bothCancels[0]).toMatchObject({ status: 'fulfilled', value: { status: 'canceled' } });
+  expect(bothCancels[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid' } });
   await scheduler.cancel(second);
   expect(await lake.store.version(datasetId)).toBe(-1);
   expect(await lake.damage()).toEqual([]);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { Lake, vcfOf } from '../lake.js';
-import { killed, KillableServer, recovered } from '../processes/killable.js';
+import { killProcess, KillableServer, recoverServer } from '../processes/killable.js';
 import { random } from '../../random.js';
 
 /*
@@ -31,10 +31,10 @@ beforeAll(async () => {
   objectId = await lake.file('a.vcf', vcfOf(rows));
   await queued();
   const startedAt = performance.now();
-  await away(() => recovered(root));
+  await whileClosed(() => recoverServer(root));
   wholeMs = performance.now() - startedAt;
 });
-/** Every imported record is stored exactly once, and nothing else is. */
+/** Every imported record is stored exactly once, and no other. */
 afterEach(async () => {
   expect((await lake.store.snapshot(datasetId)).rows).toBe(rows * imports);
   expect(await lake.damage()).toEqual([]);
@@ -48,7 +48,7 @@ async function queued(): Promise<number> {
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
-async function away(work: () => Promise<void>): Promise<void> {
+async function whileClosed(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
     await work();
@@ -69,11 +69,11 @@ describe('C1: killed at', () => {
 
   test.each(inServer)('%s, the server recovers and the import completes', async (point) => {
     const taskId = await queued();
-    await away(async () => {
+    await whileClosed(async () => {
       const crashing = new KillableServer(root, point);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, false]);
-      await recovered(root);
+      await recoverServer(root);
     });
     expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
   });
@@ -82,7 +82,7 @@ describe('C1: killed at', () => {
     '%s, the worker is replaced and the import completes',
     async (point) => {
       const taskId = await queued();
-      await away(async () => {
+      await whileClosed(async () => {
         const server = new KillableServer(root, point, 'worker');
         await server.exit();
         expect(server.isIdle).toBe(true);
@@ -92,17 +92,19 @@ describe('C1: killed at', () => {
   );
 
   test('rejected.renamed, the import fails with its rejected records, once', async () => {
-    const bad = await lake.file('bad.vcf', vcfOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
-    const task = await lake.import(datasetId, bad);
-    await away(async () => {
+    const badFile = await lake.file('bad.vcf', vcfOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
+    const task = await lake.import(datasetId, badFile);
+    await whileClosed(async () => {
       const crashing = new KillableServer(root, 'rejected.renamed');
       await crashing.exit();
       expect(crashing.isIdle).toBe(false);
-      await recovered(root);
+      await recoverServer(root);
     });
     expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
-    const written = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId)));
-    expect(written.toString()).toMatch(/^\{"file":"bad.vcf","line":12,"code":301.*nowhere.*\}\n$/);
+    const rejectedText = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId)));
+    expect(rejectedText.toString()).toMatch(
+      /^\{"file":"bad.vcf","line":12,"code":301.*nowhere.*\}\n$/,
+    );
   });
 
   test.each([
@@ -113,9 +115,9 @@ describe('C1: killed at', () => {
       targetFullPath: '~/out',
       params: { fields: ['allele'] },
     });
-    await away(async () => {
+    await whileClosed(async () => {
       await new KillableServer(root, point, victim).exit();
-      await recovered(root);
+      await recoverServer(root);
     });
     expect(await lake.task(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
     const row = await lake.catalog.exports.get(task.resourceId);
@@ -124,8 +126,11 @@ describe('C1: killed at', () => {
     const stored = await stat(lake.data.object(target?.id as number, 1));
     expect([target?.size, stored.size]).toEqual([row?.bytes, row?.bytes]);
     const files = [`${row?.id}.csv`, `${target?.id}-1`];
-    const known = [...(await readdir(lake.data.exports)), ...(await readdir(lake.data.objects))];
-    expect(known).toEqual(expect.arrayContaining(files));
+    const filesPresent = [
+      ...(await readdir(lake.data.exports)),
+      ...(await readdir(lake.data.objects)),
+    ];
+    expect(filesPresent).toEqual(expect.arrayContaining(files));
     const objects = await lake.catalog.objects.list({ viewer: null }, { limit: 100, offset: 0 });
     const blobs = objects.rows.filter(({ objectType }) => objectType === 'file');
     expect(await readdir(lake.data.objects)).toHaveLength(blobs.length);
@@ -139,20 +144,20 @@ describe('C1: killed at random', () => {
     for (let run = 0; run < runs; run++) {
       const tasks = [await queued(), await queued()];
       const afterMs = next() * wholeMs * 1.2;
-      await away(async () => {
+      await whileClosed(async () => {
         const server = new KillableServer(root);
-        // Counted from the start of the process, so that kills hit its recovery as well.
+        // The time counts from the start of the process, so that kills also hit its recovery.
         const pid = server.ready();
         await new Promise((resolve) => setTimeout(resolve, afterMs));
         const worker = await Promise.race([pid, Promise.resolve(undefined)]);
         await server.kill(next() < 0.5 ? worker : undefined);
-        await recovered(root);
+        await recoverServer(root);
       });
-      const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
-      expect([where, await lake.damage()]).toEqual([where, []]);
+      const caseText = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
+      expect([caseText, await lake.damage()]).toEqual([caseText, []]);
       for (const id of tasks) {
         const task = await lake.task(id);
-        expect([where, task?.status]).toEqual([where, 'completed']);
+        expect([caseText, task?.status]).toEqual([caseText, 'completed']);
         attempts.push(task?.attempts ?? 0);
       }
     }
@@ -163,11 +168,11 @@ describe('C1: killed at random', () => {
     const next = random(seed + 1);
     const tasks: number[] = [];
     for (let run = 0; run < runs; run++) tasks.push(await queued());
-    await away(async () => {
+    await whileClosed(async () => {
       const server = new KillableServer(root);
       const pid = await server.ready();
       await new Promise((resolve) => setTimeout(resolve, next() * wholeMs));
-      if (pid !== undefined) killed(pid);
+      if (pid !== undefined) killProcess(pid);
       await server.exit();
       expect(server.isIdle).toBe(true);
     });

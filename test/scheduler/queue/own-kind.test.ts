@@ -41,7 +41,7 @@ const countJob: Job<'count', CountParams, number> = {
   async publish(task, length, { catalog, persist }) {
     events.push(`published ${length}`);
     await persist(async () => {
-      // As if this happened elsewhere at this moment.
+      // Simulates a deletion elsewhere at this moment.
       if (task.params?.['text'] === 'deleted') await catalog.objects.delete(task.targetObjectId!);
       if (task.params?.['text'] === 'ended') await catalog.tasks.fail(task.id, 'elsewhere');
       await catalog.tasks.complete(task.id);
@@ -114,11 +114,11 @@ test('an error of its run reaches the caller and the row', async () => {
 
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
   const abort = new AbortController();
-  const waiting = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
-  const refused = expect(waiting).rejects.toMatchObject({ code: 'canceled' });
+  const waitingJob = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
+  const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await until(() => scheduler.status().working.length === 1);
   abort.abort();
-  await refused;
+  await refusedJob;
   // Null params: nothing is left to do, so nothing is run or published.
   const { task } = await scheduler.perform('count', order({ text: null }));
   await scheduler.wait(task.id);
@@ -132,10 +132,10 @@ test('aborting the signal cancels it, and the next task of the same object repla
 
 test('one that its user sees waits, too, while as many of its kind run as may', async () => {
   const abort = new AbortController();
-  const waiting = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
-  const refused = expect(waiting).rejects.toMatchObject({ code: 'canceled' });
+  const waitingJob = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
+  const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await until(() => scheduler.status().working.length === 1);
-  const listed = await lake.catalog.tasks.addBackground({
+  const listedTask = await lake.catalog.tasks.addBackground({
     kind: 'count',
     description: 'Count letters',
     priority: 0, // before the import
@@ -146,13 +146,19 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
     isStarted: false,
     isListed: true,
   });
-  const other = await lake.inline(datasetId, '{"n":1}');
+  const otherTask = await lake.inline(datasetId, '{"n":1}');
   scheduler.wake();
-  await scheduler.wait(other.id);
-  expect(await lake.catalog.tasks.get(listed.id)).toMatchObject({ status: 'queued', attempts: 0 });
+  await scheduler.wait(otherTask.id);
+  expect(await lake.catalog.tasks.get(listedTask.id)).toMatchObject({
+    status: 'queued',
+    attempts: 0,
+  });
   abort.abort();
-  await refused;
-  expect(await scheduler.wait(listed.id)).toMatchObject({ status: 'completed', class: 'standard' });
+  await refusedJob;
+  expect(await scheduler.wait(listedTask.id)).toMatchObject({
+    status: 'completed',
+    class: 'standard',
+  });
 });
 
 test.each(['deleted', 'ended'])(

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => lake.remove());
 
 /** Starts, does `work`, and ends. */
-async function running(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
+async function whileRunning(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
   const scheduler = await lake.schedule({
     startHost: hostInProcess,
     recoverMs: 5,
@@ -34,9 +34,9 @@ async function running(work: (scheduler: Scheduler) => Promise<void>): Promise<v
   await work(scheduler).finally(() => scheduler.close());
 }
 
-/** Starts, waits for these tasks, and ends. */
+/** Starts a scheduler, waits for these tasks, and closes it. */
 async function run(taskIds: readonly number[] = []): Promise<void> {
-  await running(async (scheduler) => {
+  await whileRunning(async (scheduler) => {
     for (const id of taskIds) await scheduler.wait(id);
   });
 }
@@ -63,7 +63,7 @@ const damages = [
   ['cannot be read', (file: string) => rm(file).then(() => mkdir(file))],
 ] as const;
 
-/** Every file below a folder, with its content. */
+/** All files below a folder, with their content. */
 async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
@@ -77,34 +77,39 @@ describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
   test.each(damages)(
     'whose last log entry %s is refused; nothing is removed, and it comes back with the entry',
     async (_, damage) => {
-      const damaged = await dataset('damaged', commits);
-      const whole = await dataset('whole');
-      const entry = lake.data.logEntry(damaged, commits - 1);
+      const damagedDataset = await dataset('damaged', commits);
+      const wholeDataset = await dataset('whole');
+      const entry = lake.data.logEntry(damagedDataset, commits - 1);
       const bytes = await readFile(entry);
       await damage(entry);
-      const before = await filesBelow(lake.data.dataset(damaged));
-      const waiting = await lake.inline(damaged, '{"a":3}');
+      const before = await filesBelow(lake.data.dataset(damagedDataset));
+      const waitingImport = await lake.inline(damagedDataset, '{"a":3}');
       for (const which of ['first', 'second']) {
         await reopen();
         await run();
-        expect([which, await filesBelow(lake.data.dataset(damaged))]).toEqual([which, before]);
-        expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('unavailable');
-        expect((await lake.catalog.datasets.get(whole))?.availability).toBe('available');
-        expect(reports.join('\n')).toContain(`dataset ${damaged} is unavailable: `);
-        expect(await lake.task(waiting.id)).toMatchObject({ status: 'queued', attempts: 0 });
-        expect(await readFile(lake.data.inlineRecords(waiting.resourceId), 'utf8')).toBe('{"a":3}');
+        expect([which, await filesBelow(lake.data.dataset(damagedDataset))]).toEqual([
+          which,
+          before,
+        ]);
+        expect((await lake.catalog.datasets.get(damagedDataset))?.availability).toBe('unavailable');
+        expect((await lake.catalog.datasets.get(wholeDataset))?.availability).toBe('available');
+        expect(reports.join('\n')).toContain(`dataset ${damagedDataset} is unavailable: `);
+        expect(await lake.task(waitingImport.id)).toMatchObject({ status: 'queued', attempts: 0 });
+        expect(await readFile(lake.data.inlineRecords(waitingImport.resourceId), 'utf8')).toBe(
+          '{"a":3}',
+        );
       }
       await reopen();
-      await running(async (scheduler) => {
-        expect(scheduler.refusal(damaged)).toContain(basename(entry));
+      await whileRunning(async (scheduler) => {
+        expect(scheduler.refusal(damagedDataset)).toContain(basename(entry));
         await rm(entry, { recursive: true, force: true });
         await writeFile(entry, bytes);
-        await scheduler.wait(waiting.id);
-        expect(scheduler.refusal(damaged)).toBeUndefined();
+        await scheduler.wait(waitingImport.id);
+        expect(scheduler.refusal(damagedDataset)).toBeUndefined();
       });
-      expect(await lake.task(waiting.id)).toMatchObject({ status: 'completed' });
-      expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('available');
-      expect(await lake.store.snapshot(damaged)).toMatchObject({
+      expect(await lake.task(waitingImport.id)).toMatchObject({ status: 'completed' });
+      expect((await lake.catalog.datasets.get(damagedDataset))?.availability).toBe('available');
+      expect(await lake.store.snapshot(damagedDataset)).toMatchObject({
         version: commits,
         rows: commits + 1,
       });
@@ -132,7 +137,7 @@ test('C2b: a dataset whose folder is gone is refused until it is back', async ()
 
 test('files that a restored, older catalogue does not know are kept aside and reported', async () => {
   const datasetId = await dataset('a');
-  const old = await lake.file('old.vcf', 'old');
+  const oldFile = await lake.file('old.vcf', 'old');
   const { data } = lake;
   await reopen();
   await lake.close();
@@ -140,10 +145,10 @@ test('files that a restored, older catalogue does not know are kept aside and re
   lake = await Lake.open(data.root);
   const added = await dataset('b');
   const file = await lake.file('new.vcf', 'new');
-  await writeFile(data.object(old, 2), 'replaced');
+  await writeFile(data.object(oldFile, 2), 'replaced');
   const job = await lake.export(datasetId, 'json');
   await run([job.id]);
-  const waiting = await lake.inline(added, '{"a":9}');
+  const waitingImport = await lake.inline(added, '{"a":9}');
   await writeFile(data.path('scratch', 'notes'), 'of somebody');
   await lake.close();
   await copyFile(join(data.root, 'backup.sqlite'), data.catalog);
@@ -154,12 +159,14 @@ test('files that a restored, older catalogue does not know are kept aside and re
   const names = [
     `exports/${job.resourceId}.json.gz`,
     `objects/${file}-1`,
-    `objects/${old}-2`,
-    `scratch/inline-${waiting.resourceId}.json`,
+    `objects/${oldFile}-2`,
+    `scratch/inline-${waitingImport.resourceId}.json`,
     'scratch/notes',
   ];
-  const kept = await filesBelow(data.quarantine);
-  expect([...kept.keys()].map((path) => relative(data.quarantine, path))).toEqual(names.sort());
+  const keptFiles = await filesBelow(data.quarantine);
+  expect([...keptFiles.keys()].map((path) => relative(data.quarantine, path))).toEqual(
+    names.sort(),
+  );
   for (const name of names) expect(reports.join('\n')).toContain(`it is now in quarantine/${name}`);
   expect(await readFile(join(data.quarantine, `objects/${file}-1`), 'utf8')).toBe('new');
 });
@@ -172,18 +179,18 @@ test('files of no open task are swept at start; files in use are not', async () 
   const segment = join(data.scratch, '123456789012345-1', 'x.parquet');
   await writeFile(segment, 'left');
   await link(segment, data.datasetFile(datasetId, 'mh2x1k0a-0123456789ab-00000.parquet'));
-  const deleted = await lake.catalog.nextId();
-  await writeFile(data.inlineRecords(deleted), 'left');
-  await writeFile(data.export(deleted, 'csv'), 'left');
-  await writeFile(data.object(deleted, 1), 'left');
-  await writeFile(data.rejectedLines(deleted), 'left');
+  const deletedId = await lake.catalog.nextId();
+  await writeFile(data.inlineRecords(deletedId), 'left');
+  await writeFile(data.export(deletedId, 'csv'), 'left');
+  await writeFile(data.object(deletedId, 1), 'left');
+  await writeFile(data.rejectedLines(deletedId), 'left');
   const upload = data.path('scratch', `upload-${file}-0123abcd`);
   await writeFile(upload, 'an upload that was never told of');
   await link(upload, data.object(file, 2));
-  const waiting = await lake.inline(datasetId, '{"a":3}');
+  const waitingImport = await lake.inline(datasetId, '{"a":3}');
   await reopen();
-  await run([waiting.id]);
-  expect(await lake.task(waiting.id)).toMatchObject({ status: 'completed' });
+  await run([waitingImport.id]);
+  expect(await lake.task(waitingImport.id)).toMatchObject({ status: 'completed' });
   expect(await readdir(data.scratch)).toEqual(['spill-in-process']);
   expect(await readdir(data.exports)).toEqual([]);
   expect(await readdir(data.objects)).toEqual([`${file}-1`]);

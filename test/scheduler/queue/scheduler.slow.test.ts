@@ -19,7 +19,7 @@ afterEach(async () => {
   await lake.remove();
 });
 
-async function start(
+async function startScheduler(
   options: Partial<SchedulerOptions> & { threads?: number } = {},
 ): Promise<Scheduler> {
   const { threads = 2, ...more } = options;
@@ -32,7 +32,7 @@ async function start(
   return scheduler;
 }
 
-function ended(taskId: number): Promise<TaskRow> {
+function waitForEnd(taskId: number): Promise<TaskRow> {
   if (scheduler === undefined) throw new Error('no scheduler');
   return scheduler.wait(taskId);
 }
@@ -44,11 +44,11 @@ async function working(taskId: number): Promise<void> {
 
 describe('an import', () => {
   test('creates a commit with all records, fields and the final progress', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(500)));
     scheduler?.wake();
-    expect(await ended(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
     expect(await lake.records(datasetId)).toMatchObject({ rows: 500, ids: 500 });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job).toMatchObject({
@@ -72,28 +72,28 @@ describe('an import', () => {
   });
 
   test('of an empty file completes with a commit of no records', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(0)));
     scheduler?.wake();
-    expect(await ended(task.id)).toMatchObject({ status: 'completed' });
+    expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     const [commit] = await lake.catalog.commits.ofImport(task.resourceId);
     expect(commit).toMatchObject({ recordsModified: 0, recordsTotal: 0, status: 'completed' });
     expect(await lake.damage()).toEqual([]);
   });
 
   test('with a bad line fails with file, line and cause, and changes nothing', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const first = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(10)));
-    const bad = await lake.file(
+    const badFile = await lake.file(
       'bad.vcf',
       vcfOf(100_000, 'chr1\tno number\t.\tA\tG\t.\tPASS\tDP=1'),
     );
-    const task = await lake.import(datasetId, bad);
+    const task = await lake.import(datasetId, badFile);
     scheduler?.wake();
-    await ended(first.id);
-    expect(await ended(task.id)).toMatchObject({ status: 'failed' });
+    await waitForEnd(first.id);
+    expect(await waitForEnd(task.id)).toMatchObject({ status: 'failed' });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toMatch(/^bad\.vcf, line 50008: /);
     expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
@@ -102,42 +102,42 @@ describe('an import', () => {
   });
 
   test('with raise_on_errors stops at the first error', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const lines = Array.from({ length: 5 }, () => 'chr1\tx\t.\tA\tG\t.\tPASS\tDP=1').join('\n');
     const task = await lake.import(datasetId, await lake.file('bad.vcf', vcfOf(10, lines)), {
       validationParams: { raise_on_errors: true },
     });
     scheduler?.wake();
-    await ended(task.id);
+    await waitForEnd(task.id);
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
     expect(job?.status).toBe('failed');
   });
 
   test('appends records; types that differ in later chunks are unified over all chunks', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     // 16 MB of whole numbers, then one fraction: the first chunks have to be written again.
     const records = Array.from({ length: 400_000 }, (_, i) => `{"n":${i},"name":"record ${i}"}`);
     const file = await lake.file('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
     const task = await lake.import(datasetId, file);
     scheduler?.wake();
-    expect(await ended(task.id)).toMatchObject({ status: 'completed' });
+    expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     expect(await lake.records(datasetId)).toMatchObject({ rows: 400_001, ids: 400_001 });
     const { columns } = await lake.store.snapshot(datasetId);
     expect(columns).toMatchObject([
       { name: 'n', type: 'double' },
       { name: 'name', type: 'string' },
     ]);
-    const again = await lake.inline(datasetId, '{"n":1}\n');
+    const secondImport = await lake.inline(datasetId, '{"n":1}\n');
     scheduler?.wake();
-    expect(await ended(again.id)).toMatchObject({ status: 'completed' });
+    expect(await waitForEnd(secondImport.id)).toMatchObject({ status: 'completed' });
     expect(await lake.damage()).toEqual([]);
   });
 
   test('C5: is run again if a concurrent import has other types, with the result of one of the two orders', async () => {
-    await start({ threads: 2 });
+    await startScheduler({ threads: 2 });
     for (let round = 0; round < 6; round++) {
       const datasetId = await lake.dataset(`round ${round}`);
       // Either of the two may publish first.
@@ -148,7 +148,7 @@ describe('an import', () => {
         await lake.inline(datasetId, words.join('\n')),
       ];
       scheduler?.wake();
-      const [first, second] = await Promise.all(tasks.map((task) => ended(task.id)));
+      const [first, second] = await Promise.all(tasks.map((task) => waitForEnd(task.id)));
       const { columns, rows } = await lake.store.snapshot(datasetId);
       // If the strings are first, the numbers become strings. If the numbers are first, the strings are errors.
       const isText = columns[0]?.type === 'string';
@@ -160,14 +160,14 @@ describe('an import', () => {
   });
 
   test('keeps the type of a declared field and of target_fields', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     await lake.catalog.fields.create({ datasetId, name: 'a', dataType: 'string' });
     await lake.catalog.fields.create({ datasetId, name: 'unused', dataType: 'date' });
     const targetFields: JsonObject[] = [{ name: 'b', data_type: 'double', title: 'B!' }];
     const task = await lake.inline(datasetId, '{"a":1,"b":2,"c":3}\n', { targetFields });
     scheduler?.wake();
-    expect(await ended(task.id)).toMatchObject({ status: 'completed' });
+    expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     const { columns } = await lake.store.snapshot(datasetId);
     expect(columns.map(({ name, type }) => [name, type])).toEqual([
       ['a', 'string'],
@@ -191,10 +191,10 @@ describe('the queue', () => {
     for (const priority of [10, 5, 10, 1, 5])
       tasks.push(await lake.import(datasetId, file, { priority }));
     const order = [3, 1, 4, 0, 2].map((i) => tasks[i]?.resourceId);
-    await start({ threads: 1 });
+    await startScheduler({ threads: 1 });
     await scheduler?.wait(tasks[3]?.id as number);
     await scheduler?.close();
-    await start({ threads: 1 });
+    await startScheduler({ threads: 1 });
     for (const task of tasks) await scheduler?.wait(task.id);
     const page = { limit: 10, offset: 0 };
     const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, page);
@@ -204,46 +204,46 @@ describe('the queue', () => {
   });
 
   test('runs imports of inline records before long imports', async () => {
-    await start({ threads: 1 });
+    await startScheduler({ threads: 1 });
     const datasetId = await lake.dataset();
-    const long = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(900_000)));
+    const longImport = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(900_000)));
     scheduler?.wake();
-    await working(long.id);
-    const other = await lake.dataset('other');
-    const short = await lake.inline(other, '{"a":1}\n{"a":2}\n');
+    await working(longImport.id);
+    const otherDataset = await lake.dataset('other');
+    const shortImport = await lake.inline(otherDataset, '{"a":1}\n{"a":2}\n');
     scheduler?.wake();
-    expect(await scheduler?.wait(short.id)).toMatchObject({ status: 'completed' });
-    expect((await lake.task(long.id))?.status).toBe('running');
-    await scheduler?.cancel(long.id);
+    expect(await scheduler?.wait(shortImport.id)).toMatchObject({ status: 'completed' });
+    expect((await lake.task(longImport.id))?.status).toBe('running');
+    await scheduler?.cancel(longImport.id);
   });
 
   test('C3: queues a running task again when the server closes, without counting the attempt', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
     await working(task.id);
     await scheduler?.close();
     expect(await lake.task(task.id)).toMatchObject({ status: 'queued', attempts: 0 });
-    await start();
+    await startScheduler();
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
     expect(await lake.damage()).toEqual([]);
   });
 
   test('wait rejects for a deleted task, and when the signal aborts', async () => {
-    await start();
+    await startScheduler();
     await expect(scheduler?.wait(1)).rejects.toMatchObject({ code: 'not-found' });
     const task = await lake.import(await lake.dataset(), await lake.file('a.vcf', vcfOf(1)));
     const abort = new AbortController();
-    const waiting = scheduler?.wait(task.id, abort.signal);
+    const waitingTask = scheduler?.wait(task.id, abort.signal);
     abort.abort(new Error('gone'));
-    await expect(waiting).rejects.toThrow('gone');
+    await expect(waitingTask).rejects.toThrow('gone');
   });
 });
 
 describe('a worker that dies', () => {
   test('R2: is replaced, and its task is tried again and completes', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
@@ -256,7 +256,7 @@ describe('a worker that dies', () => {
   });
 
   test('C4: or is stopped is killed, and its task is completed once', async () => {
-    await start({ heartbeatTimeoutMs: 500 });
+    await startScheduler({ heartbeatTimeoutMs: 500 });
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
@@ -273,7 +273,7 @@ describe('permissions (A4)', () => {
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(5)));
     await lake.catalog.users.update(lake.user.id, { isActive: false });
-    await start();
+    await startScheduler();
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toBe('the user who created this task is not active any more');
@@ -281,7 +281,7 @@ describe('permissions (A4)', () => {
   });
 
   test('that are revoked while a task runs make it fail with nothing visible', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
@@ -293,16 +293,16 @@ describe('permissions (A4)', () => {
   });
 
   test('C9: and all files are removed when the dataset of a running task is deleted', async () => {
-    await start();
+    await startScheduler();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
     await working(task.id);
-    const waiting = scheduler?.wait(task.id).catch((error: unknown) => error);
+    const waitingTask = scheduler?.wait(task.id).catch((error: unknown) => error);
     const { activeTaskIds } = await lake.catalog.objects.delete(datasetId);
     expect(activeTaskIds).toEqual([task.id]);
     await expect(scheduler?.cancel(task.id)).rejects.toMatchObject({ code: 'not-found' });
-    expect(await waiting).toMatchObject({ code: 'not-found' });
+    expect(await waitingTask).toMatchObject({ code: 'not-found' });
     expect(scheduler?.status().running).toEqual([]);
     expect(await lake.damage()).toEqual([]);
   });

@@ -11,10 +11,10 @@ let lake: Lake;
 let scheduler: Scheduler;
 let worker: HostEvents;
 /** The tasks that the worker has, with their attempts. */
-const held = new Map<number, number>();
+const heldTasks = new Map<number, number>();
 
-async function start(): Promise<void> {
-  held.clear();
+async function startScheduler(): Promise<void> {
+  heldTasks.clear();
   scheduler = await lake.schedule({
     config: { threads: 3, workerMemoryMb: 512 },
     closeMs: 1,
@@ -26,9 +26,9 @@ async function start(): Promise<void> {
         pid: null,
         send: (message) => {
           const { taskId } = message;
-          if (message.type === 'run') return void held.set(taskId, message.attempt);
-          const attempt = held.get(taskId) ?? 0;
-          held.delete(taskId);
+          if (message.type === 'run') return void heldTasks.set(taskId, message.attempt);
+          const attempt = heldTasks.get(taskId) ?? 0;
+          heldTasks.delete(taskId);
           const error = { code: 'canceled', message: 'canceled' } as const;
           setImmediate(() =>
             events.message({ type: 'failed', taskId, attempt, error, metadata: null }),
@@ -50,7 +50,7 @@ afterEach(async () => {
 });
 
 function die(): void {
-  held.clear();
+  heldTasks.clear();
   worker.lost('signal SIGKILL', undefined);
 }
 
@@ -59,14 +59,14 @@ function progress(taskId: number, records: number): void {
   worker.message({
     type: 'progress',
     taskId,
-    attempt: held.get(taskId)!,
+    attempt: heldTasks.get(taskId)!,
     progress: reached,
   });
 }
 
-/** Resolves when exactly these tasks are in the worker, and stays so for some turns of the event loop. */
-async function holding(...tasks: readonly number[]): Promise<void> {
-  const isSo = (): boolean => String([...held.keys()].sort()) === String([...tasks].sort());
+/** Resolves when exactly these tasks are in the worker and remain so for some turns of the event loop. */
+async function waitUntilHeld(...tasks: readonly number[]): Promise<void> {
+  const isSo = (): boolean => String([...heldTasks.keys()].sort()) === String([...tasks].sort());
   for (let turns = 0; turns < 20; turns++) {
     if (!isSo()) await until(() => isSo() || lake.catalog.tasks.get(tasks[0]!).then(() => false));
     await lake.catalog.tasks.get(tasks[0]!);
@@ -80,10 +80,10 @@ const queued = async (name: string): Promise<number> =>
 
 test('R2: a task that alone kills the worker three times without coming further fails; the next one runs', async () => {
   const poison = await queued('poison');
-  await start();
+  await startScheduler();
   for (const death of [1, 2, 3]) {
-    await holding(poison);
-    expect(held.get(poison)).toBe(death);
+    await waitUntilHeld(poison);
+    expect(heldTasks.get(poison)).toBe(death);
     die();
   }
   expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
@@ -93,20 +93,20 @@ test('R2: a task that alone kills the worker three times without coming further 
   );
   const next = await queued('next');
   scheduler.wake();
-  await holding(next);
+  await waitUntilHeld(next);
 });
 
 test('R2: a task that comes further in every attempt is not given up', async () => {
   const task = await queued('long');
-  await start();
+  await startScheduler();
   for (let records = 1; records <= 8; records++) {
-    await holding(task);
+    await waitUntilHeld(task);
     if (records > 1) progress(task, records - 1); // as far as the attempt before
     progress(task, records);
     die();
   }
   for (let deaths = 1; deaths <= 3; deaths++) {
-    await holding(task);
+    await waitUntilHeld(task);
     progress(task, 8);
     die();
   }
@@ -116,10 +116,10 @@ test('R2: a task that comes further in every attempt is not given up', async () 
 test('R2: deaths with the whole server do not count, also when the worker dies a moment before', async () => {
   const task = await queued('patient');
   for (let kill = 1; kill <= 5; kill++) {
-    await start();
-    await holding(task);
+    await startScheduler();
+    await waitUntilHeld(task);
     if (kill > 2) die();
-    await until(async () => held.has(task) && (await lake.task(task))?.status === 'running');
+    await until(async () => heldTasks.has(task) && (await lake.task(task))?.status === 'running');
     // A killed server does nothing more; the next start finds the task running.
     worker = { message: () => undefined, lost: () => undefined };
     const row = await lake.task(task);
@@ -127,41 +127,41 @@ test('R2: deaths with the whole server do not count, also when the worker dies a
     await lake.catalog.tasks.claim();
     expect(row).toMatchObject({ status: 'running' });
   }
-  await start();
-  await holding(task);
+  await startScheduler();
+  await waitUntilHeld(task);
 });
 
 test('R2: after a death of several tasks they are tried one at a time, and only the one that kills the worker fails', async () => {
   const [one, poison, two] = [await queued('one'), await queued('poison'), await queued('two')];
-  await start();
-  await holding(one, poison, two);
+  await startScheduler();
+  await waitUntilHeld(one, poison, two);
   die();
   // Suspects run alone, also when something else is queued, until they have come further.
-  await holding(one);
+  await waitUntilHeld(one);
   progress(one, 5);
-  await holding(one, poison);
+  await waitUntilHeld(one, poison);
   die();
   // The first has come further, so the other is tried first, and alone.
   for (const death of [1, 2, 3]) {
-    await holding(poison);
+    await waitUntilHeld(poison);
     expect([death, (await lake.task(poison))?.status]).toEqual([death, 'running']);
     die();
   }
   expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
-  await holding(two);
+  await waitUntilHeld(two);
   progress(two, 1);
-  await holding(one, two);
+  await waitUntilHeld(one, two);
 });
 
 test('R2: a suspect that is canceled does not keep the others from running', async () => {
   const [one, two] = [await queued('one'), await queued('two')];
-  await start();
-  await holding(one, two);
+  await startScheduler();
+  await waitUntilHeld(one, two);
   die();
-  await holding(one);
+  await waitUntilHeld(one);
   await scheduler.cancel(two);
   await scheduler.cancel(one);
   const next = await queued('next');
   scheduler.wake();
-  await holding(next);
+  await waitUntilHeld(next);
 });

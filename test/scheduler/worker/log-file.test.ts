@@ -58,16 +58,16 @@ test('rotates before the size is exceeded, keeps four earlier files and loses no
   const next = await LogFile.open(path, 4096, report); // goes on in the same file
   for (let n = 300; n < 2000; n++) next.write(line(n));
   await next.close();
-  const kept = await numbersIn(...names);
-  expect(kept).toEqual(upTo(2000).slice(-kept.length));
+  const keptNumbers = await numbersIn(...names);
+  expect(keptNumbers).toEqual(upTo(2000).slice(-keptNumbers.length));
   expect((await readdir(folder)).sort()).toEqual(names.toSorted());
   expect(reports).toEqual([]);
 });
 
 test('a line longer than a file gets one of its own', async () => {
   const log = await LogFile.open(path, 100, report);
-  const long = JSON.stringify({ n: 1, text: 'x'.repeat(500) });
-  for (const one of [line(0), long, line(2)]) log.write(one);
+  const longLine = JSON.stringify({ n: 1, text: 'x'.repeat(500) });
+  for (const one of [line(0), longLine, line(2)]) log.write(one);
   await log.close();
   expect(await numbersIn('lake.log.2', 'lake.log.1', 'lake.log')).toEqual([0, 1, 2]);
 });
@@ -110,9 +110,9 @@ describe('a path that cannot be written', () => {
     await mkdir(join(folder, 'sub'));
     await writeFile(join(folder, 'closed'), '');
     await chmod(join(folder, 'closed'), 0o400);
-    const opened = LogFile.open(join(folder, name), 0, report);
-    await expect(opened).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(/^--log-file: /) }); // prettier-ignore
-    await expect(opened).rejects.toThrow(reason);
+    const openedLog = LogFile.open(join(folder, name), 0, report);
+    await expect(openedLog).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(/^--log-file: /) }); // prettier-ignore
+    await expect(openedLog).rejects.toThrow(reason);
   });
 });
 
@@ -141,15 +141,15 @@ describe('a full disk', () => {
   test('that lasts counts the lines that are too many, and says so', async () => {
     const log = await LogFile.open(path, 0, report);
     armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['write'] });
-    const long = (n: number): string => JSON.stringify({ n, text: 'x'.repeat(8_000) });
-    for (const n of upTo(1_100)) log.write(long(n));
+    const longLine = (n: number): string => JSON.stringify({ n, text: 'x'.repeat(8_000) });
+    for (const n of upTo(1_100)) log.write(longLine(n));
     armFault(undefined);
     await log.close();
     const numbers = await numbersIn('lake.log');
-    const kept = numbers.slice(0, -1);
-    expect(kept).toEqual(upTo(kept.length));
+    const keptNumbers = numbers.slice(0, -1);
+    expect(keptNumbers).toEqual(upTo(keptNumbers.length));
     const last = (await readFile(path, 'utf8')).trimEnd().split('\n').at(-1)!;
-    expect(JSON.parse(last)).toMatchObject({ event: 'log', message: `${1_100 - kept.length} lines could not be written and were lost` }); // prettier-ignore
+    expect(JSON.parse(last)).toMatchObject({ event: 'log', message: `${1_100 - keptNumbers.length} lines could not be written and were lost` }); // prettier-ignore
   });
 
   test('when a new file cannot be made, the full one is neither lost nor rotated again', async () => {
@@ -182,8 +182,8 @@ describe('a full disk', () => {
     const script = fileURLToPath(new URL('../processes/limited-log.js', import.meta.url));
     const shell = 'ulimit -f 8; exec "$@"'; // files of at most 4 kB
     const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, script, path], { stdio: ['pipe', 'pipe', 'inherit'] }); // prettier-ignore
-    let printed = '';
-    child.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    let printedText = '';
+    child.stdout.on('data', (text: Buffer) => (printedText += text.toString()));
     const names: string[] = [];
     for (let moved = 0; ; moved++) {
       const sizes: number[] = [];
@@ -203,6 +203,6 @@ describe('a full disk', () => {
     child.stdin.end();
     await once(child, 'close');
     expect(names.length).toBeGreaterThan(2);
-    expect(printed).toContain('cannot be written (EFBIG); its lines wait');
+    expect(printedText).toContain('cannot be written (EFBIG); its lines wait');
   });
 });

@@ -6,7 +6,7 @@ const entry = new URL('../processes/stub-thread.js', import.meta.url).href;
 let pool: Pool | undefined;
 afterEach(() => pool?.close());
 
-function open(jobMs?: number): Pool {
+function newPool(jobMs?: number): Pool {
   pool = openPool({ threads: 2, heapMb: 32, entry, ...(jobMs !== undefined && { jobMs }) });
   return pool;
 }
@@ -18,7 +18,7 @@ function run(job: string, signal = new AbortController().signal): Promise<string
 }
 
 test('runs jobs and brings errors back as values', async () => {
-  open();
+  newPool();
   expect(await Promise.all(['a', 'b', 'c', 'd'].map((job) => run(job)))).toEqual([
     'a',
     'b',
@@ -32,7 +32,7 @@ test('runs jobs and brings errors back as values', async () => {
 });
 
 test('R1: runs a job once more when its thread dies, then fails it with a reason', async () => {
-  open();
+  newPool();
   let tries = 0;
   const second = (pool as Pool).run(
     'gzip',
@@ -49,29 +49,29 @@ test('R1: runs a job once more when its thread dies, then fails it with a reason
 test.each(['before they start', 'while they run'])(
   'drops canceled jobs %s, and others go on',
   async (when) => {
-    open();
+    newPool();
     const abort = new AbortController();
-    // Their first byte is shared memory: the threads set it when they spin.
+    // The first byte of each job is shared memory: threads set it when they spin.
     const jobs = [1, 2, 3].map(() => new Uint8Array(new SharedArrayBuffer(1)));
     const spinning = jobs.map((job) => (pool as Pool).run('gzip', () => job, abort.signal));
-    const waiting = run('next');
+    const waitingRun = run('next');
     if (when === 'while they run') await until(() => jobs[0]?.[0] === 1 && jobs[1]?.[0] === 1);
     abort.abort();
     for (const job of await Promise.allSettled(spinning)) {
       expect(job).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
     }
-    expect(await waiting).toBe('next');
+    expect(await waitingRun).toBe('next');
   },
 );
 
 test('R1: ends a job that takes too long', async () => {
-  open(2_000); // long enough for the next job on a busy machine
+  newPool(2_000); // long enough for the next job on a busy machine
   await expect(run('spin')).rejects.toThrow('took more than 2 s');
   expect(await run('next')).toBe('next');
 });
 
 test('R1: keeps its size after a hundred deaths', async () => {
-  open();
+  newPool();
   for (let i = 0; i < 50; i++) await expect(run('exit')).rejects.toThrow('twice');
   expect(await Promise.all([run('a'), run('b')])).toEqual(['a', 'b']);
 });

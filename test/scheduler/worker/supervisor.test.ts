@@ -11,13 +11,13 @@ function supervised(behaviour: string) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
-  const waiting: { pattern: RegExp; nth: number; resolve: (line: string) => void }[] = [];
-  let rest = '';
+  const waitingLines: { pattern: RegExp; nth: number; resolve: (line: string) => void }[] = [];
+  let restOfOutput = '';
   child.stdout.on('data', (bytes: Buffer) => {
-    const parts = (rest + bytes.toString()).split('\n');
-    rest = parts.pop() ?? '';
+    const parts = (restOfOutput + bytes.toString()).split('\n');
+    restOfOutput = parts.pop() ?? '';
     lines.push(...parts);
-    for (const { pattern, nth, resolve } of waiting) {
+    for (const { pattern, nth, resolve } of waitingLines) {
       const found = lines.filter((line) => pattern.test(line))[nth - 1];
       if (found !== undefined) resolve(found);
     }
@@ -30,7 +30,7 @@ function supervised(behaviour: string) {
       new Promise<string>((resolve) => {
         const found = lines.filter((line) => pattern.test(line))[nth - 1];
         if (found !== undefined) resolve(found);
-        else waiting.push({ pattern, nth, resolve });
+        else waitingLines.push({ pattern, nth, resolve });
       }),
   };
 }
@@ -59,9 +59,9 @@ test('gives up with a clear message when the child keeps dying at its start', as
 });
 
 test('does not restart a child that refused to run or ended successfully', async () => {
-  const refused = supervised('refuse');
-  expect(await refused.exit).toBe(78);
-  expect(refused.lines).toHaveLength(1);
+  const refusedChild = supervised('refuse');
+  expect(await refusedChild.exit).toBe(78);
+  expect(refusedChild.lines).toHaveLength(1);
   expect(await supervised('finish').exit).toBe(0);
 });
 

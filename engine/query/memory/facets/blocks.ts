@@ -18,7 +18,7 @@ export function selectedValues(
 ): Uint8Array | undefined | null {
   const { offsets, present, rows } = column;
   if (selection === 'none' || rows === 0) return null;
-  if (offsets) return selection === 'all' ? undefined : spread(selection, offsets);
+  if (offsets) return selection === 'all' ? undefined : selectValues(selection, offsets);
   if (selection === 'all') return present;
   return present ? intersection(selection, present) : selection;
 }
@@ -127,7 +127,7 @@ function intersection(selection: Uint8Array, present: Uint8Array): Uint8Array {
 }
 
 /** Converts a selection of rows, one byte each, to a selection of the values of their lists. */
-function spread(selection: Uint8Array, offsets: Int32Array): Uint8Array {
+function selectValues(selection: Uint8Array, offsets: Int32Array): Uint8Array {
   const rows = selection.length;
   const selected = new Uint8Array(offsets[rows]!);
   for (let row = 0; row < rows; row++)

@@ -65,9 +65,9 @@ export class BucketIds {
   /** The table has twice as many slots as there is room for buckets. */
   #grow(): void {
     const length = 2 * this.#ids.length;
-    this.#parents = longer(this.#parents, length);
-    this.#ids = longer(this.#ids, length);
-    this.#counts = longer(this.#counts, length);
+    this.#parents = growArray(this.#parents, length);
+    this.#ids = growArray(this.#ids, length);
+    this.#counts = growArray(this.#counts, length);
     this.#table = new Uint32Array(2 * length);
     for (let number = 0; number < this.#size; number++) this.#enter(number);
   }
@@ -85,7 +85,7 @@ function hashOf(parent: number, id: number): number {
   return hash ^ (hash >>> 15);
 }
 
-function longer(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
+function growArray(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
   const next = new Uint32Array(length);
   next.set(array);
   return next;

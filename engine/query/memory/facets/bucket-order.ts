@@ -20,21 +20,21 @@ export function byParent(
   return new Map([[0, all.subarray(0, size)]]);
 }
 
-/** Up to this limit the first buckets are selected without sorting all. */
+/** The limit up to which the first buckets are selected without sorting all. */
 const topLimit = 100;
 
 /** The buckets in the order of the answer, at most `limit`: terms by descending count, then by key; bins by key. */
-export function ordered(
+export function orderedBuckets(
   node: MergedBuckets,
   buckets: ArrayLike<number>,
   limit: number,
 ): ArrayLike<number> {
   const { facet, keys, keyOf, counts } = node;
   if (facet.kind === 'terms' && limit <= topLimit && buckets.length > 1)
-    return top(node, buckets, limit);
+    return topBuckets(node, buckets, limit);
   // Typed arrays of numbers sort fast without a comparator, so count and rank are packed into one double.
   const ranks = keys.ranks();
-  if (buckets.length * 8 < keys.size) return few(node, buckets, ranks).slice(0, limit);
+  if (buckets.length * 8 < keys.size) return sortFewBuckets(node, buckets, ranks).slice(0, limit);
   const unit = 2 ** Math.ceil(Math.log2(keys.size + 1));
   const isByCount = facet.kind === 'terms';
   const sortKeys = new Float64Array(buckets.length);
@@ -56,7 +56,7 @@ export function ordered(
 }
 
 /** Sorts with a comparator: cheaper where the buckets are few compared with the keys. */
-function few(
+function sortFewBuckets(
   { facet, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,
   ranks: Uint32Array,
@@ -69,7 +69,7 @@ function few(
 }
 
 /** The first `limit` buckets, by insertion into a sorted list. */
-function top(
+function topBuckets(
   { keys, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,
   limit: number,

@@ -7,13 +7,13 @@ import {
   type NumberGrouping,
 } from './number-ids.js';
 
-/** Tolerance around an edge, in bins: twice that of the SQL executor, and far more than the error of the estimate. */
+/** The tolerance around an edge, in bins: twice the tolerance of the SQL executor, and far more than the error of the estimate. */
 const nearEdge = 2e-9;
 const slowIndices = new Uint32Array(blockLength);
 
 /**
- * Bins of doubles in the arithmetic of the SQL executor: the lower edge of bin n is n times the numerator over the denominator. A
- * double too large for that is a bin of its own.
+ * Bins of doubles in the arithmetic of the SQL executor: the lower edge of bin n is n times the numerator over the denominator. A double too large
+ * for that has its own bin.
  */
 export class DoubleBins implements NumberGrouping {
   readonly #ids: NumberIds;

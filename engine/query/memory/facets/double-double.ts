@@ -14,34 +14,34 @@ export function twoSum(a: number, b: number): DoubleDouble {
 /** The exact product of two doubles (Dekker 1971). */
 function twoProduct(a: number, b: number): DoubleDouble {
   const product = a * b;
-  const [ah, al] = halves(a);
-  const [bh, bl] = halves(b);
+  const [ah, al] = splitHalves(a);
+  const [bh, bl] = splitHalves(b);
   return [product, ah * bh - product + ah * bl + al * bh + al * bl];
 }
 
 /** Multiplied by this, a double splits into two of 26 bits (Veltkamp 1968). */
 export const splitter = 2 ** 27 + 1;
 
-function halves(value: number): DoubleDouble {
+function splitHalves(value: number): DoubleDouble {
   const scaled = splitter * value;
   const high = scaled - (scaled - value);
   return [high, value - high];
 }
 
-export function plus([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
+export function addDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
   const [high, low] = twoSum(ah, bh);
   const [other, rest] = twoSum(al, bl);
   const [sum, error] = twoSum(high, low + other);
   return twoSum(sum, error + rest);
 }
 
-export function times([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
+export function multiplyDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
   const [high, low] = twoProduct(ah, bh);
   return twoSum(high, low + (ah * bl + al * bh));
 }
 
 /** Divides by a number. */
-export function over([high, low]: DoubleDouble, divisor: number): DoubleDouble {
+export function divideDouble([high, low]: DoubleDouble, divisor: number): DoubleDouble {
   const quotient = high / divisor;
   const [product, error] = twoProduct(quotient, divisor);
   return twoSum(quotient, (high - product - error + low) / divisor);
@@ -61,19 +61,22 @@ export interface Spread {
 /** The spread of both sets of values, around the pivot of the first. */
 export function joinSpreads(a: Spread, b: Spread): Spread {
   const by = twoSum(b.pivot, -a.pivot);
-  const shift = times(by, [b.count, 0]);
-  const squares = plus(times(times(by, [2, 0]), b.offs), times(shift, by));
+  const shift = multiplyDoubles(by, [b.count, 0]);
+  const squares = addDoubles(
+    multiplyDoubles(multiplyDoubles(by, [2, 0]), b.offs),
+    multiplyDoubles(shift, by),
+  );
   return {
     count: a.count + b.count,
     pivot: a.pivot,
-    offs: plus(plus(a.offs, b.offs), shift),
-    squares: plus(plus(a.squares, b.squares), squares),
+    offs: addDoubles(addDoubles(a.offs, b.offs), shift),
+    squares: addDoubles(addDoubles(a.squares, b.squares), squares),
   };
 }
 
 /** The population variance. */
 export function varianceOf({ count, offs, squares }: Spread): number {
-  const [high, low] = over(times(offs, offs), count);
-  const distances = plus(squares, [-high, -low]);
-  return Math.max(0, over(distances, count)[0]);
+  const [high, low] = divideDouble(multiplyDoubles(offs, offs), count);
+  const distances = addDoubles(squares, [-high, -low]);
+  return Math.max(0, divideDouble(distances, count)[0]);
 }

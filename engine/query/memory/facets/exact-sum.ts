@@ -28,7 +28,7 @@ export function nearestDouble(terms: Expansion): number {
     sum = before + terms[at]!;
     error = terms[at]! - (sum - before);
   }
-  // If `error` puts the sum halfway between two doubles, the terms below it decide.
+  // If `error` puts the sum halfway between two doubles, the smaller terms decide.
   if (at > 0 && error !== 0 && Math.sign(error) === Math.sign(terms[at - 1]!)) {
     const twice = 2 * error;
     const next = sum + twice;
@@ -59,7 +59,7 @@ export function nearestQuotient(numerator: bigint, denominator: bigint, scale: n
     shift > 0 ? [size << BigInt(shift), denominator] : [size, denominator << BigInt(-shift)];
   const quotient = ((top / bottom) << 1n) | (top % bottom === 0n ? 0n : 1n);
   const power = -(shift + 1 + scale);
-  // In two steps, because the power alone may be beyond the doubles.
+  // Scaled in two steps, because the power alone may exceed the range of doubles.
   const half = Math.trunc(power / 2);
   const nearest = Number(quotient) * 2 ** half * 2 ** (power - half);
   return numerator < 0n ? -nearest : nearest;

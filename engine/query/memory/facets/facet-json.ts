@@ -2,9 +2,9 @@ import { budgets } from '../../../core/budgets.js';
 
 import { emptyAnswer, flatAnswer, tooManyBuckets } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
-import { merged, type Merged, type MergedBuckets } from './merge.js';
+import { mergeFacets, type Merged, type MergedBuckets } from './merge.js';
 import { doubleText } from '../../results/number-text.js';
-import { byParent, ordered } from './bucket-order.js';
+import { byParent, orderedBuckets } from './bucket-order.js';
 import type { FacetPartial } from './partial.js';
 
 /**
@@ -15,17 +15,17 @@ export function facetJson(
   facets: readonly Facet[],
   partials: readonly (readonly FacetPartial[])[],
 ): readonly string[] {
-  const roots = facets.map((facet, index) => merged(facet, partials.map((own) => own[index]!))); // prettier-ignore
+  const roots = facets.map((facet, index) => mergeFacets(facet, partials.map((own) => own[index]!))); // prettier-ignore
   const counts = { facetTerms: 0, facetBuckets: 0 };
   const shown = roots.map((root) => shownOf(root, [0], counts));
   return shown.map((root) => answerOf(root, 0));
 }
 
 /** The buckets of a facet that the answer contains, in order, by parent bucket. */
-interface Shown {
+interface ShownBuckets {
   readonly node: Merged;
   readonly below: ReadonlyMap<number, ArrayLike<number>>;
-  readonly nested: readonly Shown[];
+  readonly nested: readonly ShownBuckets[];
 }
 
 /** Throws `tooManyBuckets` if the answer would have more terms or bins than a response may hold. */
@@ -33,14 +33,16 @@ function shownOf(
   node: Merged,
   parents: readonly number[],
   counts: { facetTerms: number; facetBuckets: number },
-): Shown {
+): ShownBuckets {
   if (node.kind === 'stats') return { node, below: new Map(), nested: [] };
   const { facet } = node;
   const all = byParent(node, parents);
   if (facet.kind === 'count' || facet.kind === 'percentiles')
     return { node, below: all, nested: [] };
   const limit = facet.kind === 'terms' ? facet.limit : Infinity;
-  const below = new Map([...all].map(([parent, own]) => [parent, ordered(node, own, limit)]));
+  const below = new Map(
+    [...all].map(([parent, own]) => [parent, orderedBuckets(node, own, limit)]),
+  );
   const budget = facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
   for (const own of below.values()) counts[budget] += own.length;
   if (counts[budget] > budgets[budget]) throw tooManyBuckets(facet.field.name, budget);
@@ -49,7 +51,7 @@ function shownOf(
   return { node, below, nested: node.nested(own).map((child) => shownOf(child, own, counts)) };
 }
 
-function answerOf({ node, below, nested }: Shown, parent: number): string {
+function answerOf({ node, below, nested }: ShownBuckets, parent: number): string {
   if (node.kind === 'stats') {
     const total = node.totals.get(parent);
     return total ? total.answer(node.facet) : emptyAnswer(node.facet);
@@ -83,7 +85,7 @@ function percentiles(
   buckets: ArrayLike<number>,
 ): string {
   const { keys, keyOf, counts } = node;
-  const sorted = ordered(node, buckets, Infinity);
+  const sorted = orderedBuckets(node, buckets, Infinity);
   const ends = new Float64Array(sorted.length);
   let total = 0;
   for (let i = 0; i < ends.length; i++) ends[i] = total += counts[sorted[i]!]!;

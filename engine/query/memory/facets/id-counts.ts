@@ -1,10 +1,7 @@
 import type { DictionaryValues, MemoryColumn, SelectionBytes } from '../column.js';
 import { wordsOf } from '../selection-bytes.js';
 
-/**
- * Largest size that is counted in four tables: with more ids, equal neighbours are rare and four tables would not fit in the
- * caches.
- */
+/** The largest number of ids that is counted in four tables: with more, equal neighbours are rare and four tables do not fit in the caches. */
 const interleavedLimit = 1 << 17;
 
 /**

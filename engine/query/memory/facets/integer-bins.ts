@@ -3,7 +3,7 @@ import { blockLength } from './blocks.js';
 import { directOffset, directIds, type NumberIds, type NumberGrouping } from './number-ids.js';
 
 /** Integers below this are exact as doubles. */
-const exact = 2 ** 53;
+const exactLimit = 2 ** 53;
 const slowIndices = new Uint32Array(blockLength);
 
 /**
@@ -34,13 +34,13 @@ export class IntegerBins implements NumberGrouping {
       const id = Math.floor(product / divisor) + shift;
       into[i] = id;
       slowIndices[slow] = i;
-      if (!(id >= 0 && id < end && Math.abs(product) < exact)) slow += 1;
+      if (!(id >= 0 && id < end && Math.abs(product) < exactLimit)) slow += 1;
     }
     // A second loop: a call in the first one would slow it down even if it is never made.
     for (let i = 0; i < slow; i++) {
       const at = slowIndices[i]!;
       const product = values[start + at]! * factor;
-      if (Math.abs(product) >= exact) {
+      if (Math.abs(product) >= exactLimit) {
         this.#ids.overflow.set('whole-number bins beyond 2^53');
         return;
       }

@@ -7,8 +7,8 @@ const cells = 1 << (31 - cellShift);
 /** Marks a cell that contains an edge of a bin. */
 const isMixed = 0xffff_ffff;
 
-const ends = new Float64Array(2);
-const endWords = new Uint32Array(ends.buffer);
+const binEnds = new Float64Array(2);
+const endWords = new Uint32Array(binEnds.buffer);
 
 /**
  * Bins by powers of ten, in the arithmetic of the SQL executor. The logarithm is computed once for each cell without an edge, not
@@ -19,7 +19,7 @@ export class LogBins implements NumberGrouping {
   readonly #edges: Float64Array;
   readonly #first: number;
   readonly #step: number;
-  /** For each cell the id plus one; 0 if unknown. */
+  /** For each cell, the id plus one; 0 if unknown. */
   readonly #cells = new Uint32Array(cells);
 
   constructor(ids: NumberIds, { starts, first, step }: Extract<Bins, { kind: 'log' }>) {
@@ -54,7 +54,7 @@ export class LogBins implements NumberGrouping {
       endWords[1] = cell << cellShift;
       endWords[2] = 0xffff_ffff;
       endWords[3] = ((cell + 1) << cellShift) - 1;
-      const isWhole = this.#bin(ends[0]!) === bin && this.#bin(ends[1]!) === bin;
+      const isWhole = this.#bin(binEnds[0]!) === bin && this.#bin(binEnds[1]!) === bin;
       this.#cells[cell] = isWhole ? id + 1 : isMixed;
     }
     return id;

@@ -13,13 +13,13 @@ export interface MergedBuckets {
   readonly kind: 'buckets';
   readonly facet: BucketedFacet;
   readonly keys: MergedKeys;
-  /** For each bucket the number of its key; undefined if bucket i has key i. */
+  /** For each bucket, the number of its key; undefined if bucket i has key i. */
   readonly keyOf: readonly number[] | undefined;
-  /** For each bucket its parent; undefined for a top-level facet. */
+  /** For each bucket, its parent; undefined for a top-level facet. */
   readonly parents: readonly number[] | undefined;
   /** Number of rows of each bucket; a bucket with 0 is not part of the answer. */
   readonly counts: Float64Array | readonly number[];
-  /** The nested facets, restricted to these buckets. */
+  /** The nested facets, restricted to the given buckets. */
   readonly nested: (shown: readonly number[]) => readonly Merged[];
 }
 
@@ -31,10 +31,10 @@ export interface MergedStats {
 }
 
 /** Stands for a bucket that is not shown, whose nested facets are not merged. */
-const unwanted = 0xffff_ffff;
+const unwantedBucket = 0xffff_ffff;
 
-/** Merges the partial results of a facet. `above` holds, for each of them, the merged number of each parent bucket. */
-export function merged(
+/** Merges the partial results of a facet. `above` holds, for each partial result, the merged number of each parent bucket. */
+export function mergeFacets(
   facet: Facet,
   partials: readonly FacetPartial[],
   above?: readonly Uint32Array[],
@@ -57,7 +57,7 @@ function mergedBuckets(
     partials.forEach((partial, index) => addCounts(counts, partial.counts, keys.numbers[index]!));
     return { kind: 'buckets', facet, keys, keyOf: undefined, parents: undefined, counts, nested: () => [] }; // prettier-ignore
   }
-  const numbering = new Numbering(keys.size);
+  const numbering = new KeyNumbering(keys.size);
   const own = partials.map((partial, index) =>
     numbering.add(partial, keys.numbers[index]!, above?.[index]),
   );
@@ -66,17 +66,17 @@ function mergedBuckets(
   const nested = (shown: readonly number[]): readonly Merged[] => {
     const isShown = new Uint8Array(counts.length);
     for (const bucket of shown) isShown[bucket] = 1;
-    const wanted = own.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : unwanted))); // prettier-ignore
+    const wanted = own.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : unwantedBucket))); // prettier-ignore
     return below.map((child, index) => {
       const theirs = partials.map((partial) => partial.nested[index]!);
-      return merged(child, theirs, wanted);
+      return mergeFacets(child, theirs, wanted);
     });
   };
   return { kind: 'buckets', facet, keys, keyOf, parents, counts, nested };
 }
 
 /** Numbers the buckets of several partial results: pairs of a parent bucket and a key. */
-class Numbering {
+class KeyNumbering {
   readonly keyOf: number[] = [];
   readonly parents: number[] = [];
   readonly counts: number[] = [];
@@ -93,10 +93,10 @@ class Numbering {
     keys: Uint32Array,
     above: Uint32Array | undefined,
   ): Uint32Array {
-    const found = new Uint32Array(counts.length).fill(unwanted);
+    const found = new Uint32Array(counts.length).fill(unwantedBucket);
     for (let bucket = 0; bucket < counts.length; bucket++) {
       const parent = above ? above[parents![bucket]!]! : 0;
-      if (parent === unwanted) continue;
+      if (parent === unwantedBucket) continue;
       const number = this.#number(parent, keys[keyOf ? keyOf[bucket]! : bucket]!);
       this.counts[number]! += counts[bucket]!;
       found[bucket] = number;
@@ -131,7 +131,7 @@ function mergedStats(
     partial.counts.forEach((count, group) => {
       if (count === 0) return;
       const number = above ? above[index]![group]! : 0;
-      if (number === unwanted) return;
+      if (number === unwantedBucket) return;
       let total = totals.get(number);
       if (!total) totals.set(number, (total = new StatsTotal()));
       total.add(partial, group);

@@ -13,7 +13,7 @@ import type { PartialBuckets } from './partial.js';
 import { areMostlySmall, SmallIntegers } from './small-integers.js';
 import { countOncePerRow, IdCounts, indexCounts } from './id-counts.js';
 
-const found = new Uint32Array(blockLength);
+const foundBuckets = new Uint32Array(blockLength);
 const occurring = new Float64Array(blockLength);
 const weights = new Uint32Array(blockLength);
 
@@ -22,7 +22,7 @@ export class NumberBuckets {
   readonly #field: FieldRef;
   readonly #ids: NumberIds;
   readonly #grouping: NumberGrouping;
-  /** True if a row whose list repeats a number counts once for it. */
+  /** True if a row whose list repeats a number counts once for that number. */
   readonly #isOncePerRow: boolean;
   readonly #counts: IdCounts;
   #small: SmallIntegers | undefined;
@@ -52,9 +52,9 @@ export class NumberBuckets {
   }
 
   #add(values: Float64Array, start: number, count: number): void {
-    this.#grouping.assign(values, start, count, found);
+    this.#grouping.assign(values, start, count, foundBuckets);
     this.#counts.ensure(this.#ids.size);
-    this.#counts.add(found, count);
+    this.#counts.add(foundBuckets, count);
   }
 
   #addSmallOnes(
@@ -93,10 +93,10 @@ export class NumberBuckets {
 
   /** Adds the first `count` numbers of `occurring`, each as often as its weight says. */
   #addWeighted(count: number): void {
-    this.#grouping.assign(occurring, 0, count, found);
+    this.#grouping.assign(occurring, 0, count, foundBuckets);
     this.#counts.ensure(this.#ids.size);
     const { table } = this.#counts;
-    for (let i = 0; i < count; i++) table[found[i]!]! += weights[i]!;
+    for (let i = 0; i < count; i++) table[foundBuckets[i]!]! += weights[i]!;
   }
 
   #addLists(column: MemoryColumn, selection: SelectionBytes): void {
@@ -104,8 +104,13 @@ export class NumberBuckets {
     const ids = new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      this.#grouping.assign(doublesOf(column, from, to, this.#ids.overflow), 0, to - from, found);
-      ids.set(found.subarray(0, to - from), from);
+      this.#grouping.assign(
+        doublesOf(column, from, to, this.#ids.overflow),
+        0,
+        to - from,
+        foundBuckets,
+      );
+      ids.set(foundBuckets.subarray(0, to - from), from);
     }
     this.#counts.ensure(this.#ids.size);
     countOncePerRow(column, selection, ids, this.#counts.table);
@@ -116,9 +121,9 @@ export class NumberBuckets {
     const one = new Float64Array(1);
     this.#small?.each((number, count) => {
       one[0] = number;
-      this.#grouping.assign(one, 0, 1, found);
+      this.#grouping.assign(one, 0, 1, foundBuckets);
       this.#counts.ensure(this.#ids.size);
-      this.#counts.table[found[0]!]! += count;
+      this.#counts.table[foundBuckets[0]!]! += count;
     });
     this.#small = undefined;
   }
@@ -144,17 +149,17 @@ export class NumberBuckets {
   }
 }
 
-/** Tests the tag, because each thread and sandbox has constructors of its own. */
+/** Tests the tag, because each thread and sandbox has its own constructors. */
 function areSmall(numbers: Numbers['numbers']): numbers is Int32Array | Uint8Array {
   const tag = numbers[Symbol.toStringTag];
   return tag === 'Uint8Array' || (tag === 'Int32Array' && areMostlySmall(numbers as Int32Array));
 }
 
-const widened = new Int32Array(blockLength);
+const widenedValues = new Int32Array(blockLength);
 
 /** At most a block of numbers; the array is overwritten by the next call. */
 function int32s(numbers: Int32Array | Uint8Array): Int32Array {
   if (numbers.BYTES_PER_ELEMENT === 4) return numbers as Int32Array;
-  widened.set(numbers);
-  return widened.subarray(0, numbers.length);
+  widenedValues.set(numbers);
+  return widenedValues.subarray(0, numbers.length);
 }

@@ -5,12 +5,12 @@ import type { BucketedFacet } from './partial.js';
 import { DoubleBins } from './double-bins.js';
 import { IntegerBins } from './integer-bins.js';
 
-/** How a facet groups numbers: by value, or by the bins of its histogram. */
+/** The grouping of numbers for a facet: by value, or by the bins of its histogram. */
 export function numberGrouping(facet: BucketedFacet, ids: NumberIds): NumberGrouping {
-  return facet.kind === 'histogram' ? binned(ids, facet.bins) : distinctNumbers(ids);
+  return facet.kind === 'histogram' ? binnedGrouping(ids, facet.bins) : distinctNumbers(ids);
 }
 
-/** One key per number; -0 is the same key as 0. */
+/** A key per number; -0 has the key of 0. */
 function distinctNumbers(ids: NumberIds): NumberGrouping {
   return {
     assign: (values, start, count, into) => ids.ids(values, start, count, into),
@@ -19,7 +19,7 @@ function distinctNumbers(ids: NumberIds): NumberGrouping {
 }
 
 /** Bins with the same edges and the same arithmetic as those of the SQL executor. */
-function binned(ids: NumberIds, bins: Bins): NumberGrouping {
+function binnedGrouping(ids: NumberIds, bins: Bins): NumberGrouping {
   if (bins.kind === 'real') return new DoubleBins(ids, bins.numerator, bins.denominator);
   if (bins.kind === 'whole') return new IntegerBins(ids, bins);
   if (bins.kind === 'log') return new LogBins(ids, bins);
@@ -34,7 +34,7 @@ const months: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 1
 function dateBins(ids: NumberIds, unit: DateUnit): NumberGrouping {
   const width = widths[unit];
   if (width !== undefined) {
-    // 1970-01-05 was a Monday.
+    // Weeks begin on Monday, and 1970-01-05 was one.
     const zero = unit === 'week' ? 4 * day : 0;
     return {
       assign: (values, start, count, into) => {

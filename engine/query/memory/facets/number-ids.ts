@@ -11,7 +11,7 @@ export const directIds = 1 << 16;
 export const directOffset = 1 << 14;
 
 const bits = new Float64Array(1);
-const halves = new Uint32Array(bits.buffer);
+const doubleHalves = new Uint32Array(bits.buffer);
 
 /** Maps numbers to the ids of the keys that they are counted under, and ids to keys. */
 export interface NumberGrouping {
@@ -118,6 +118,6 @@ export function hasDirectId(whole: number): boolean {
 
 /** Hash of the number in `bits`. */
 function hashOf(): number {
-  const hash = Math.imul(halves[0]! ^ Math.imul(halves[1]!, 0x85ebca6b), 0xc2b2ae35);
+  const hash = Math.imul(doubleHalves[0]! ^ Math.imul(doubleHalves[1]!, 0x85ebca6b), 0xc2b2ae35);
   return hash ^ (hash >>> 15);
 }

@@ -13,9 +13,9 @@ export type FacetPartial = PartialBuckets | StatsPartial;
 export interface PartialBuckets {
   readonly kind: 'buckets';
   readonly keys: PartialKeys;
-  /** For each bucket the number of its key; undefined if bucket i has key i. */
+  /** For each bucket, the number of its key; undefined if bucket i has key i. */
   readonly keyOf: Uint32Array | undefined;
-  /** For each bucket its parent; undefined for a top-level facet. */
+  /** For each bucket, its parent; undefined for a top-level facet. */
   readonly parents: Uint32Array | undefined;
   /** Number of rows of each bucket; a bucket with 0 is not part of the answer. */
   readonly counts: Uint32Array;
@@ -38,9 +38,9 @@ export interface StatsPartial {
   readonly largest: Float64Array;
   readonly sums: Float64Array;
   readonly sumRests: Float64Array;
-  /** For extended statistics only. */
+  /** Present for extended statistics only. */
   readonly spread: StatsSpread | undefined;
-  /** By group; most groups have none. */
+  /** The huge values of each group; most groups have none. */
   readonly huge: ReadonlyMap<number, HugeValues>;
 }
 
@@ -48,7 +48,7 @@ export interface StatsPartial {
 export interface StatsSpread {
   readonly squares: Float64Array;
   readonly squareRests: Float64Array;
-  /** One of the values; NaN without any. */
+  /** For each group, one of its values; NaN without any. */
   readonly pivots: Float64Array;
   readonly offs: Float64Array;
   readonly offRests: Float64Array;
@@ -56,11 +56,11 @@ export interface StatsSpread {
   readonly offSquareRests: Float64Array;
 }
 
-/** Values so large that sums of them may overflow. They are in the counts, in the smallest and the largest, and in no other sum. */
+/** Values so large that sums of them may overflow. They are part of the counts, minima and maxima, and of no other sum. */
 export interface HugeValues {
   count: number;
-  /** Times 2^1074. */
+  /** The sum times 2^1074, as an integer. */
   sum: bigint;
-  /** Times 2^2148. */
+  /** The sum of squares times 2^2148, as an integer. */
   squares: bigint;
 }

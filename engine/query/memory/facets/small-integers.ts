@@ -2,8 +2,8 @@ import { blockLength } from './blocks.js';
 import { hasDirectId, directOffset, directIds } from './number-ids.js';
 import { IdCounts } from './id-counts.js';
 
-const found = new Uint32Array(blockLength);
-const others = new Float64Array(blockLength);
+const foundBuckets = new Uint32Array(blockLength);
+const otherValues = new Float64Array(blockLength);
 
 /**
  * Counts small integers before they are grouped: a bin is then computed once for each distinct number, not once for each row (5
@@ -13,10 +13,7 @@ export class SmallIntegers {
   /** Id `directIds` stands for all numbers that are not small. */
   readonly #counts = new IdCounts(directIds + 1);
 
-  /**
-   * Counts the selected numbers, at most a block. Returns those that are not small, `count` of them; `others` is overwritten by the
-   * next call.
-   */
+  /** Counts the selected small numbers of at most a block. Returns the other numbers, `count` of them; the next call overwrites the array. */
   add(
     numbers: Int32Array,
     selected: Uint8Array | undefined,
@@ -27,21 +24,21 @@ export class SmallIntegers {
     let largest = 0;
     for (let i = 0; i < length; i++) {
       const id = (numbers[i]! + shift) >>> 0;
-      found[i] = id;
+      foundBuckets[i] = id;
       if (id > largest) largest = id;
     }
     let count = 0;
     if (largest >= directIds) {
       for (let i = 0; i < length; i++) {
-        if (found[i]! < directIds) continue;
-        found[i] = directIds;
-        others[count] = numbers[i]!;
+        if (foundBuckets[i]! < directIds) continue;
+        foundBuckets[i] = directIds;
+        otherValues[count] = numbers[i]!;
         count += selected ? selected[i]! : 1;
       }
     }
-    if (selected) this.#counts.addSelected(found, length, selected, 0);
-    else this.#counts.add(found, length);
-    return { others, count };
+    if (selected) this.#counts.addSelected(foundBuckets, length, selected, 0);
+    else this.#counts.add(foundBuckets, length);
+    return { others: otherValues, count };
   }
 
   /** Calls `visit` with each number that occurred and its count. */

@@ -84,7 +84,7 @@ export class StatsTotal {
     };
   }
 
-  /** The same where sums of doubles might overflow: by whole numbers. */
+  /** The moments where sums of doubles might overflow, computed with integers. */
   #withHuge(huge: HugeValues): Moments {
     const count = BigInt(this.#count);
     const sum = this.#sum.reduce((all, term) => all + scaledInteger(term), huge.sum);

@@ -1,11 +1,17 @@
-import { joinSpreads, plus, splitter, type DoubleDouble, type Spread } from './double-double.js';
+import {
+  joinSpreads,
+  addDoubles,
+  splitter,
+  type DoubleDouble,
+  type Spread,
+} from './double-double.js';
 import { scaledInteger } from './exact-sum.js';
 import type { HugeValues, StatsPartial, StatsSpread } from './partial.js';
 
-/** Sums of values of this size may overflow, and so may those of their squares. */
+/** The size from which sums of values, or of their squares, may overflow. */
 const hugeSize = 2 ** 400;
 
-/** Of so many numbers around a mean, a plain sum is exact to 1e-13 of their size. */
+/** Up to this many numbers around a mean, a plain sum is exact to 1e-13 of their size. */
 const plainSum = 512;
 
 /** Count, minimum, maximum and sums of the values of each group. */
@@ -150,7 +156,7 @@ export class Stats {
     };
   }
 
-  /** Adds up the huge values exactly, moves the others and their groups to the front, and returns the number of these. */
+  /** Adds up the huge values exactly, moves the other values and their groups to the front, and returns the number of these. */
   #takeHuge(values: Float64Array, groups: Uint32Array, count: number): number {
     let kept = 0;
     for (let i = 0; i < count; i++) {
@@ -171,7 +177,7 @@ export class Stats {
     return kept;
   }
 
-  /** Squares of the differences from the block's mean, then joined with those of the earlier blocks. */
+  /** The squares of differences from the block's mean, combined with those of the earlier blocks. */
   #spread(values: Float64Array, start: number, count: number, sum: number): void {
     const mean = sum / count;
     let squares = 0;
@@ -192,8 +198,8 @@ export class Stats {
         off += own;
         distance += own * own;
       }
-      offs = plus(offs, [off, 0]);
-      distances = plus(distances, [distance, 0]);
+      offs = addDoubles(offs, [off, 0]);
+      distances = addDoubles(distances, [distance, 0]);
     }
     this.#squares[0] = twoSum(this.#squares[0]!, squares);
     this.#squareRests[0]! += twoSumRest + squareRests;
@@ -250,19 +256,19 @@ export class Stats {
 
   #ensure(size: number): void {
     const length = Math.max(2 * this.#counts.length, size);
-    this.#counts = longer(this.#counts, length, 0);
-    this.#smallest = longer(this.#smallest, length, Infinity);
-    this.#largest = longer(this.#largest, length, -Infinity);
-    this.#sums = longer(this.#sums, length, 0);
-    this.#sumRests = longer(this.#sumRests, length, 0);
+    this.#counts = growArray(this.#counts, length, 0);
+    this.#smallest = growArray(this.#smallest, length, Infinity);
+    this.#largest = growArray(this.#largest, length, -Infinity);
+    this.#sums = growArray(this.#sums, length, 0);
+    this.#sumRests = growArray(this.#sumRests, length, 0);
     if (!this.#isExtended) return;
-    this.#squares = longer(this.#squares, length, 0);
-    this.#squareRests = longer(this.#squareRests, length, 0);
-    this.#pivots = longer(this.#pivots, length, Number.NaN);
-    this.#offs = longer(this.#offs, length, 0);
-    this.#offRests = longer(this.#offRests, length, 0);
-    this.#offSquares = longer(this.#offSquares, length, 0);
-    this.#offSquareRests = longer(this.#offSquareRests, length, 0);
+    this.#squares = growArray(this.#squares, length, 0);
+    this.#squareRests = growArray(this.#squareRests, length, 0);
+    this.#pivots = growArray(this.#pivots, length, Number.NaN);
+    this.#offs = growArray(this.#offs, length, 0);
+    this.#offRests = growArray(this.#offRests, length, 0);
+    this.#offSquares = growArray(this.#offSquares, length, 0);
+    this.#offSquareRests = growArray(this.#offSquareRests, length, 0);
   }
 }
 
@@ -294,7 +300,7 @@ function addCompensated(
   }
 }
 
-function longer(array: Float64Array, length: number, fill: number): Float64Array<ArrayBuffer> {
+function growArray(array: Float64Array, length: number, fill: number): Float64Array<ArrayBuffer> {
   const next = new Float64Array(length).fill(fill, array.length);
   next.set(array);
   return next;

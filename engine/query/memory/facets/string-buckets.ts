@@ -12,7 +12,7 @@ export class StringBuckets {
   readonly #overflow: Overflow;
   #dictionary: Dictionary | undefined;
   readonly #byIndex = new IdCounts();
-  /** For segments that store strings without the dictionary, or with another one. */
+  /** The ids for segments that store strings without the dictionary, or with another one. */
   readonly #ids: StringIds;
   readonly #byId = new IdCounts();
 
@@ -50,7 +50,7 @@ export class StringBuckets {
     const byIndex = this.#byIndex.counts(size);
     const byId = this.#byId.counts(this.#ids.size);
     const own = (byId.length === 0 && this.#dictionary && wholeDictionary(this.#dictionary, byIndex)) || undefined; // prettier-ignore
-    if (own) return { ...partial, keys: own, counts: byIndex };
+    if (own) return { ...bucketsPartial, keys: own, counts: byIndex };
     const [strings, counts]: [string[], number[]] = [[], []];
     byIndex.forEach((count, index) => {
       if (count === 0) return;
@@ -64,7 +64,7 @@ export class StringBuckets {
     });
     if (strings.length > maxStrings)
       this.#overflow.set(`more than ${maxStrings} different strings`);
-    return { ...partial, keys: stringKeys(strings), counts: Uint32Array.from(counts) };
+    return { ...bucketsPartial, keys: stringKeys(strings), counts: Uint32Array.from(counts) };
   }
 
   #countsOf(isKnown: boolean): IdCounts {
@@ -84,10 +84,15 @@ export class StringBuckets {
   }
 }
 
-const partial = { kind: 'buckets', keyOf: undefined, parents: undefined, nested: [] } as const;
+const bucketsPartial = {
+  kind: 'buckets',
+  keyOf: undefined,
+  parents: undefined,
+  nested: [],
+} as const;
 
-/** The joined entries of dictionaries, and how many entries these were. */
-const joined = new WeakMap<Dictionary, { readonly size: number; readonly keys: PartialKeys }>();
+/** The joined entries of dictionaries, and the number of entries when they were joined. */
+const joinedKeys = new WeakMap<Dictionary, { readonly size: number; readonly keys: PartialKeys }>();
 
 /**
  * Returns all entries of a dictionary, even those with a count of zero, unless they are many: `merged-keys.ts` recognises them in
@@ -99,9 +104,9 @@ function wholeDictionary(dictionary: Dictionary, counts: Uint32Array): PartialKe
   let different = 0;
   for (let index = 0; index < size; index++) if (counts[index]! > 0) different += 1;
   if (size > 4096 && different * 4 < size) return undefined;
-  const known = joined.get(dictionary);
+  const known = joinedKeys.get(dictionary);
   if (known?.size === size) return known.keys;
   const keys = stringKeys(dictionary.strings);
-  joined.set(dictionary, { size, keys });
+  joinedKeys.set(dictionary, { size, keys });
   return keys;
 }

@@ -7,7 +7,7 @@ import { blockLength, indicesOf } from './blocks.js';
 /** Maximum number of distinct strings of a facet in one thread (see `maxKeys`). */
 export const maxStrings = 100_000;
 
-const found = new Uint32Array(blockLength);
+const foundBuckets = new Uint32Array(blockLength);
 
 /**
  * Assigns ids to the strings of a field. A string of the field's dictionary has the even id 2 × index; a string that a segment
@@ -17,7 +17,7 @@ export class StringIds {
   readonly #overflow: Overflow;
   #dictionary: Dictionary | undefined;
   #table: StringTable | undefined;
-  /** For dictionaries other than the first: the odd id of each index, 0 if not assigned yet. */
+  /** For each dictionary other than the first, the odd id of each index; 0 if not assigned yet. */
   readonly #foreign = new Map<Dictionary, Uint32Array>();
 
   constructor(overflow: Overflow) {
@@ -43,15 +43,15 @@ export class StringIds {
     if (values.kind === 'strings') return this.#ofTexts(values, selected, from, to);
     if (values.kind !== 'dictionary') {
       this.#overflow.set(`${values.kind} in a column of strings`);
-      return found.fill(0, 0, to - from);
+      return foundBuckets.fill(0, 0, to - from);
     }
     const indices = indicesOf(values.indices, from, to);
     this.#dictionary ??= values.dictionary;
     const length = to - from;
     if (values.dictionary !== this.#dictionary)
       return this.#ofForeign(values.dictionary, indices, selected, from, length);
-    for (let i = 0; i < length; i++) found[i] = indices[i]! << 1;
-    return found;
+    for (let i = 0; i < length; i++) foundBuckets[i] = indices[i]! << 1;
+    return foundBuckets;
   }
 
   /** The string that has this id. */
@@ -68,8 +68,8 @@ export class StringIds {
     const table = (this.#table ??= new StringTable(maxStrings, this.#overflow));
     for (let i = from; i < to; i++)
       if (selected === undefined || selected[i] === 1)
-        found[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
-    return found;
+        foundBuckets[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
+    return foundBuckets;
   }
 
   #ofForeign(
@@ -94,9 +94,9 @@ export class StringIds {
         const text = Buffer.from(dictionary.strings[index]!);
         known[index] = (table.add(text, 0, text.length) << 1) | 1;
       }
-      found[i] = known[index]!;
+      foundBuckets[i] = known[index]!;
     }
-    return found;
+    return foundBuckets;
   }
 }
 

@@ -41,7 +41,7 @@ export class FacetTree {
   }
 }
 
-/** A facet of the tree. */
+/** A node of the tree of facets. */
 interface Node {
   /** Starts a segment; the rows of the following calls are its rows. */
   begin(view: SegmentView): void;

@@ -3,7 +3,7 @@ import {
   intersection,
   union,
   complement,
-  settled,
+  settleSelection,
   type SelectionVector,
 } from './selection-vector.js';
 import { isUnsupported } from '../../unsupported.js';
@@ -21,7 +21,7 @@ export function everyTest(tests: readonly RowTest[]): RowTest {
       // `both` may write into its first argument, and `within` belongs to the caller.
       left = isOwn ? intersection(left, found) : intersection(found, left);
       isOwn = true;
-      if (i + 1 < tests.length) left = settled(left);
+      if (i + 1 < tests.length) left = settleSelection(left);
       if (left === 'none') break;
     }
     return isOwn ? left : 'all';

@@ -56,7 +56,7 @@ function hashOf(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** The same hash, of a string that is in lower case. */
+/** The hash of a string that is already in lower case. */
 function hashOfLower(lower: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < lower.length; i++) hash = Math.imul(hash ^ lower.charCodeAt(i), 0x01000193);

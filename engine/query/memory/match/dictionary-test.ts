@@ -1,23 +1,23 @@
 import type { DictionaryValues, Dictionary, DistinctStrings } from '../column.js';
 import { acquireBytes, countOnes, releaseBytes, wordsOf } from '../selection-bytes.js';
-import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
-/** Which entries of a dictionary satisfy a condition. */
+/** The entries of a dictionary that satisfy a condition. */
 interface MatchTable {
-  /** One byte per entry: 1 for a match. */
+  /** One byte per entry: 1 if it satisfies the condition. */
   table: Uint8Array;
   /** Number of entries that have been tested. */
   known: number;
   /** Number of matches. */
   hits: number;
-  /** The index of one match. */
+  /** The index of one entry that satisfies the condition. */
   last: number;
 }
 
 /**
- * Tests the entries of a dictionary from index `from` on, and calls `add` with the indices of those that satisfy the condition.
- * Returns a reason if it cannot be carried out.
+ * Tests the entries of a dictionary from index `from` on, and calls `add` with the indices of matching entries. Returns a reason if it cannot be
+ * carried out.
  */
 export type EntryTest = (
   dictionary: Dictionary,
@@ -28,8 +28,8 @@ export type EntryTest = (
 /** A condition on the values of dictionaries. An entry is tested once per query. */
 export interface DictionaryTest {
   /** Selects the values whose entries satisfy the condition. */
-  find(values: DictionaryValues, count: number, within: SelectionVector): Tested;
-  /** Whether any of these entries satisfies the condition. */
+  find(values: DictionaryValues, count: number, within: SelectionVector): TestResult;
+  /** Whether any of these strings satisfies the condition. */
   isAmong(strings: DistinctStrings): boolean | Unsupported;
 }
 
@@ -52,33 +52,35 @@ export function dictionaryTest(test: EntryTest): DictionaryTest {
     },
     find({ indices, dictionary, distinct }, count, within) {
       const matches = matchesIn(dictionary);
-      return isUnsupported(matches) ? matches : found(matches, indices, distinct, count, within);
+      return isUnsupported(matches)
+        ? matches
+        : matchesOfTable(matches, indices, distinct, count, within);
     },
   };
 }
 
 /** The values whose indices are those of selected entries; `entries` selects among all entries of a dictionary. */
 export function ofEntries(
-  entries: Tested,
+  entries: TestResult,
   indices: DictionaryValues['indices'],
   count: number,
   within: SelectionVector,
-): Tested {
+): TestResult {
   if (entries === 'all' || entries === 'none' || isUnsupported(entries)) return entries;
   if (isSparse(entries)) throw new Error('the entries are selected by bytes');
   const matches = { table: entries, known: entries.length, hits: countOnes(entries), last: entries.lastIndexOf(1) }; // prettier-ignore
-  const values = found(matches, indices, undefined, count, within);
+  const values = matchesOfTable(matches, indices, undefined, count, within);
   releaseBytes(entries);
   return values;
 }
 
-function found(
+function matchesOfTable(
   { table, hits, known, last }: MatchTable,
   indices: DictionaryValues['indices'],
   distinct: Int32Array | undefined,
   count: number,
   within: SelectionVector,
-): Tested {
+): TestResult {
   if (hits === 0) return 'none';
   if (hits === known) return 'all';
   if (distinct !== undefined) {

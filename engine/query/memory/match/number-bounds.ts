@@ -11,17 +11,17 @@ export function isWhole(type: FieldRef['type']): boolean {
   return type === 'integer' || type === 'long' || type === 'date';
 }
 
-const smallest = -(2n ** 63n);
-const largest = 2n ** 63n - 1n;
+const smallestLong = -(2n ** 63n);
+const largestLong = 2n ** 63n - 1n;
 /** Doubles hold whole numbers up to this size exactly. */
-const exact = 2n ** 53n;
+const exactLimit = 2n ** 53n;
 
 /** The whole numbers of a range. */
 export function wholeSpan({ low, high }: OfKind<'range'>): NumberRange<bigint> {
   const step = (bound: RangeEnd): bigint => (bound.inclusive ? 0n : 1n);
   return {
-    from: low ? (low.value as bigint) + step(low) : smallest,
-    to: high ? (high.value as bigint) - step(high) : largest,
+    from: low ? (low.value as bigint) + step(low) : smallestLong,
+    to: high ? (high.value as bigint) - step(high) : largestLong,
   };
 }
 
@@ -36,10 +36,10 @@ export function spanWithinSafeIntegers({
   from,
   to,
 }: NumberRange<bigint>): NumberRange<number> | undefined {
-  if (from > to || from > exact || to < -exact) return undefined;
+  if (from > to || from > exactLimit || to < -exactLimit) return undefined;
   return {
-    from: from < -exact ? -Infinity : Number(from),
-    to: to > exact ? Infinity : Number(to),
+    from: from < -exactLimit ? -Infinity : Number(from),
+    to: to > exactLimit ? Infinity : Number(to),
   };
 }
 
@@ -48,8 +48,8 @@ export function doubleSpan({ field, low, high }: OfKind<'range'>): NumberRange<n
   const from = low ? floating(field, low.value) : -Infinity;
   const to = high ? floating(field, high.value) : Infinity;
   return {
-    from: low && !low.inclusive ? beside(from, 1) : from,
-    to: high && !high.inclusive ? beside(to, -1) : to,
+    from: low && !low.inclusive ? adjacentDouble(from, 1) : from,
+    to: high && !high.inclusive ? adjacentDouble(to, -1) : to,
   };
 }
 
@@ -70,7 +70,7 @@ const double = new Float64Array(1);
 const bits = new BigInt64Array(double.buffer);
 
 /** The next double above (1) or below (-1); NaN beyond an infinity, so that the span is empty. */
-function beside(value: number, direction: 1 | -1): number {
+function adjacentDouble(value: number, direction: 1 | -1): number {
   if (value === Infinity * direction) return NaN;
   if (value === 0) return Number.MIN_VALUE * direction;
   double[0] = value;

@@ -5,7 +5,7 @@ import { isSparse, type SelectionVector } from './selection-vector.js';
 const widestTable = 4_000_000;
 
 /** Selects the numbers of a list; 0 and -0 are equal. */
-export function listed(
+export function listTest(
   wanted: readonly number[],
 ): (values: Numbers['numbers'], count: number, within: SelectionVector) => SelectionVector {
   const all = new Set(wanted);

@@ -4,7 +4,7 @@ import type { RangeEnd, OfKind } from '../../predicate/predicate.js';
 import { floating, type NumberRange } from './number-bounds.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';
 
-/** Selects the numbers of a span, whose ends must be 32-bit numbers if the column is of these. */
+/** Selects the numbers in a span, whose ends must be 32-bit integers if the column's numbers are. */
 export function numbersIn(
   values: Numbers['numbers'],
   count: number,
@@ -32,7 +32,7 @@ export function numbersIn(
 function integersFrom(values: Int32Array, count: number, from: number, to: number): Uint8Array {
   const mask = acquireBytes(count);
   const words = wordsOf(mask);
-  // For smaller values the difference wraps to a large unsigned number. `| 0` tells the compiler that it has 32 bits.
+  // For values below `from`, the difference wraps to a large unsigned number. `| 0` tells the compiler that it has 32 bits.
   const first = from | 0;
   const size = (to - from) >>> 0;
   let i = 0;

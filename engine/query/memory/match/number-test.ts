@@ -4,7 +4,7 @@ import type { OfKind, Scalar } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { longsIn, numbersIn, numbersWithNaNIn } from './number-range.js';
 import { ofEntries } from './dictionary-test.js';
-import { listed } from './number-list.js';
+import { listTest } from './number-list.js';
 import {
   doubleSpan,
   spanWithinSafeIntegers,
@@ -15,7 +15,7 @@ import {
   wholeSpan,
   type NumberRange,
 } from './number-bounds.js';
-import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
 
 /** Selects the numbers or dates of a range. */
@@ -77,7 +77,7 @@ function isExact(value: bigint): boolean {
 }
 
 function listedNumbers(wanted: readonly number[]): ValueTest {
-  const find = listed(wanted);
+  const find = listTest(wanted);
   return numeric((values, count, within) => {
     if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
     return find(values.numbers, count, within);
@@ -101,7 +101,7 @@ export function booleanEquality(wanted: readonly Scalar[]): ValueTest {
 type NumberValues = Numbers | Extract<ColumnValues, { kind: 'longs' }>;
 
 function numeric(
-  find: (values: NumberValues, count: number, within: SelectionVector) => Tested,
+  find: (values: NumberValues, count: number, within: SelectionVector) => TestResult,
 ): ValueTest {
   return {
     find(values, count, within) {

@@ -24,7 +24,7 @@ export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
   });
 }
 
-/** The same test of one string. */
+/** The test for an overlap with a region, of one string. */
 export function overlapTest(condition: OfKind<'overlap'>): (text: string) => boolean {
   const region = regionOf(condition);
   return (text) => {
@@ -77,8 +77,8 @@ function overlaps(bytes: Buffer, start: number, end: number, region: EncodedRegi
   const first = numberIn(bytes, behind + 1, middle);
   const final = numberIn(bytes, middle + 1, digitsEnd(bytes, middle + 1, end));
   if (first > region.stop || final < region.start) return false;
-  if (first > largest || final > largest) return false;
-  // Few strings get here.
+  if (first > largestLong || final > largestLong) return false;
+  // Only few strings reach this comparison.
   if (!equals(bytes, from, behind, region.chromosome)) return false;
   return region.build === undefined || equals(bytes, start, build, region.build);
 }
@@ -98,7 +98,7 @@ function namesT2t(bytes: Buffer, start: number, end: number, { letters }: Encode
 }
 
 /** The largest number of 64 bits. */
-const largest = 2n ** 63n - 1n;
+const largestLong = 2n ** 63n - 1n;
 /** Doubles hold numbers of up to 15 digits exactly, and JavaScript compares them with bigints exactly. */
 const exactDigits = 15;
 
@@ -116,7 +116,7 @@ function hasChr(bytes: Buffer, from: number, end: number): boolean {
   return c === 0x63 && h === 0x68 && r === 0x72;
 }
 
-/** False only if another chromosome starts here. */
+/** False only if a different chromosome starts here. */
 function mayBegin(bytes: Buffer, from: number, end: number, { letters }: EncodedRegion): boolean {
   for (let i = 0; i < letters.length; i++) {
     if (from + i >= end) return false;

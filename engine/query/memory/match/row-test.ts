@@ -8,17 +8,22 @@ import type {
 } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
-import { intersection, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import {
+  intersection,
+  isSparse,
+  type SelectionVector,
+  type TestResult,
+} from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
 /**
  * A predicate, prepared for one query: returns the rows of a segment that satisfy it, and yields where it may be interrupted. The
  * answer has to be correct for the rows of `within` only, which the test does not write into.
  */
-export type RowTest = (view: SegmentView, within: SelectionVector) => Generator<void, Tested>;
+export type RowTest = (view: SegmentView, within: SelectionVector) => Generator<void, TestResult>;
 
 /** A test of one condition, which is not interrupted. */
-export function rowTest(test: (view: SegmentView, within: SelectionVector) => Tested): RowTest {
+export function rowTest(test: (view: SegmentView, within: SelectionVector) => TestResult): RowTest {
   // oxlint-disable-next-line require-yield -- a single condition takes at most a tenth of a second
   return function* (view, within) {
     return test(view, within);
@@ -40,19 +45,19 @@ export function cachedTest(key: string, test: RowTest): RowTest {
 
 /** A condition on single values, prepared for one query. */
 export interface ValueTest {
-  /** It looks strings up by their hashes, which takes the same time however few rows are wanted. */
+  /** True if strings are looked up by their hashes, which takes the same time however few rows are wanted. */
   readonly probesHashes?: true;
-  /** It is so slow that values of unwanted rows must be skipped one by one. */
+  /** True if the test is so slow that values of unwanted rows must be skipped one by one. */
   readonly skipsUnwanted?: true;
   /** Whether any of these strings satisfies the condition; absent for conditions on other values. */
   readonly isAmong?: (strings: DistinctStrings) => boolean | Unsupported;
-  /** Which of the values 0 to `count` satisfy the condition; correct for those of `within` only. */
+  /** The values from 0 to before `count` that satisfy the condition; correct only for values in `within`. */
   find(
     values: ColumnValues,
     count: number,
     within: SelectionVector,
     hashes: () => StringHashes | undefined,
-  ): Tested;
+  ): TestResult;
 }
 
 /** Selects the records of which any value of the field passes the test. */
@@ -65,17 +70,18 @@ export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
     const column = view.column(field);
     if (column === undefined) return 'none';
     const part = partOf(column, within, test);
-    if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
-    return found(column, test, within, () => view.hashes?.(field));
+    if (part !== undefined)
+      return shiftTested(rowsOfTest(part.column, test, part.within), part, column);
+    return rowsOfTest(column, test, within, () => view.hashes?.(field));
   });
 }
 
-function found(
+function rowsOfTest(
   column: MemoryColumn,
   test: ValueTest,
   within: SelectionVector,
   hashes: () => StringHashes | undefined = () => undefined,
-): Tested {
+): TestResult {
   const { offsets, rows, values } = column;
   if (offsets === undefined) return withValue(column, test.find(values, rows, within, hashes));
   const count = offsets[rows]!;
@@ -83,15 +89,19 @@ function found(
   return rowsOf(test.find(values, count, wanted, hashes), offsets, rows);
 }
 
-/** Consecutive rows of a column. */
-interface Part {
+/** A range of consecutive rows of a column. */
+interface RowRange {
   readonly column: MemoryColumn;
   readonly within: SelectionVector;
   readonly from: number;
 }
 
 /** The part of the column that holds all wanted rows, if that is less than half of it; undefined for lists and hash lookups. */
-function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest): Part | undefined {
+function partOf(
+  column: MemoryColumn,
+  within: SelectionVector,
+  test: ValueTest,
+): RowRange | undefined {
   if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
     return undefined;
   if (test.probesHashes && column.values.kind === 'strings') return undefined;
@@ -100,7 +110,11 @@ function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest):
   return { column: columnRows(column, from, to), within: within.subarray(from, to), from };
 }
 
-function shifted(selection: Tested, { column, from }: Part, whole: MemoryColumn): Tested {
+function shiftTested(
+  selection: TestResult,
+  { column, from }: RowRange,
+  whole: MemoryColumn,
+): TestResult {
   if (selection === 'none' || isUnsupported(selection)) return selection;
   if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
   const mask = new Uint8Array(whole.rows);
@@ -150,7 +164,7 @@ export function elementTest(list: FieldRef, test: RowTest): RowTest {
   };
 }
 
-function withValue({ present, rows }: MemoryColumn, found: Tested): Tested {
+function withValue({ present, rows }: MemoryColumn, found: TestResult): TestResult {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
   if (isSparse(found)) return intersection(found, present);
@@ -179,8 +193,8 @@ function valuesWithin(
   return mask;
 }
 
-/** The rows that these values belong to. */
-function rowsOf(found: Tested, offsets: Int32Array, rows: number): Tested {
+/** The rows to which the found values belong. */
+function rowsOf(found: TestResult, offsets: Int32Array, rows: number): TestResult {
   if (found === 'none' || isUnsupported(found)) return found;
   if (found !== 'all' && isSparse(found)) return rowsOfSome(found, offsets, rows);
   const mask = new Uint8Array(rows);

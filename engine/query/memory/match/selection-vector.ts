@@ -1,4 +1,4 @@
-import { common, merged, without } from '../../../core/ascending.js';
+import { common, mergeAscending, without } from '../../../core/ascending.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from '../column.js';
 import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
@@ -9,19 +9,19 @@ import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selectio
  */
 export type SelectionVector = SelectionBytes | Int32Array;
 
-/** What a test returns. */
-export type Tested = SelectionVector | Unsupported;
+/** The result of a test. */
+export type TestResult = SelectionVector | Unsupported;
 
 /** True for a selection vector that holds the numbers of rows. */
 export function isSparse(selection: SelectionVector): selection is Int32Array {
   return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
 }
 
-/** Below one selected row in this many, the rest of a conjunction is evaluated row by row. */
+/** If fewer than one row in this many is selected, the rest of a conjunction is evaluated row by row. */
 const sparseShare = 32;
 
-/** The same selection in the form that is faster to continue with; `rows` is the size of the segment, if it selects from a part of it. */
-export function settled(selection: SelectionVector, rows?: number): SelectionVector {
+/** The selection in the form that is faster to continue with; `rows` is the size of the segment if the selection covers a part of it. */
+export function settleSelection(selection: SelectionVector, rows?: number): SelectionVector {
   if (typeof selection === 'string') return selection;
   if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
   const count = countOnes(selection);
@@ -65,7 +65,7 @@ function bytesOf(selection: SelectionVector, rows: number): Uint8Array {
   return mask;
 }
 
-/** Number of selected rows. */
+/** The number of selected rows. */
 export function countOf(selection: SelectionVector, rows: number): number {
   if (typeof selection === 'string') return selection === 'all' ? rows : 0;
   return isSparse(selection) ? selection.length : countOnes(selection);
@@ -87,7 +87,7 @@ export function union(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'all' || b === 'all') return 'all';
   if (a === 'none') return b;
   if (b === 'none') return a;
-  if (isSparse(a)) return isSparse(b) ? merged(a, b) : union(b, a);
+  if (isSparse(a)) return isSparse(b) ? mergeAscending(a, b) : union(b, a);
   if (isSparse(b)) for (let i = 0; i < b.length; i++) a[b[i]!] = 1;
   else orInto(a, b);
   return a;
@@ -126,7 +126,7 @@ export function withoutRows(
     andInto(selection, rest);
     return selection;
   }
-  return cleared(bytesOf(selection, rows), others);
+  return clearRows(bytesOf(selection, rows), others);
 }
 
 /**
@@ -137,11 +137,11 @@ const rests = new WeakMap<Int32Array, Uint8Array>();
 
 function restOf(others: Int32Array, rows: number): Uint8Array {
   let rest = rests.get(others);
-  if (rest === undefined) rests.set(others, (rest = cleared(bytesOf('all', rows), others)));
+  if (rest === undefined) rests.set(others, (rest = clearRows(bytesOf('all', rows), others)));
   return rest;
 }
 
-function cleared(mask: Uint8Array, others: Int32Array): Uint8Array {
+function clearRows(mask: Uint8Array, others: Int32Array): Uint8Array {
   for (let i = 0; i < others.length; i++) mask[others[i]!] = 0;
   return mask;
 }
@@ -152,7 +152,7 @@ function rowsWhere(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Arr
 }
 
 /** Sorts the numbers and removes duplicates. */
-export function ascending(numbers: readonly number[] | Int32Array): Int32Array {
+export function ascendingRows(numbers: readonly number[] | Int32Array): Int32Array {
   const sorted = Int32Array.from(numbers).sort();
   let count = 0;
   for (let i = 0; i < sorted.length; i++)

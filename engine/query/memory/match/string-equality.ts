@@ -6,7 +6,7 @@ import { hashBytes } from '../../../parquet/hash.js';
 import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
-import { ascending } from './selection-vector.js';
+import { ascendingRows } from './selection-vector.js';
 import { equalScan, scanEnding } from './string-scan.js';
 import { someOf, stringAt, stringTest } from './string-test.js';
 
@@ -41,14 +41,14 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
           scanEnding(stored, count, own.bytesOf(i), ignoreCase, (value) => {
             if (isWanted(i, value)) found.push(value);
           });
-      return found.length === 0 ? 'none' : ascending(found);
+      return found.length === 0 ? 'none' : ascendingRows(found);
     },
   });
 }
 
-/** Up to this many strings are compared with each value without hashing it. */
+/** Up to this many strings, each value is compared with all of them without hashing it. */
 const fewValues = 4;
-/** Up to this many new entries are compared one by one. */
+/** Up to this many new entries, they are compared one by one. */
 const smallDictionary = 1_000;
 
 function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => string): EntryTest {
@@ -73,7 +73,7 @@ function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => strin
 class WantedBytes {
   readonly #list: readonly string[];
   readonly #bytes: Buffer;
-  /** Where each string begins, and where the last one ends. */
+  /** The offset of each string, and the end of the last one. */
   readonly #offsets: Int32Array;
   #hashes: Int32Array | undefined;
 

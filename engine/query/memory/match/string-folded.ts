@@ -1,32 +1,29 @@
 import type { Utf8Strings } from '../column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
 
-/** Maps the bytes of A to Z to those of a to z, and others to themselves. */
-const lower = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** Maps the bytes of A to Z to those of a to z, and other bytes to themselves. */
+const lowerBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
 /** 1 for the bytes of ASCII that separate terms. */
-const separates = Uint8Array.from({ length: 256 }, (_, byte) =>
+const separatorBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
 /** Whether a value holds what is looked for; unknown where characters outside ASCII may hold it in another form. */
 export type SearchOutcome = 'found' | 'none' | 'unknown';
 
-/** What is looked for in strings, in any letter case. */
+/** A search for a text in strings, in any letter case. */
 export interface FoldedSearch {
-  /** In lower case, ASCII only: values without it are passed over. */
+  /** The longest part in lower case, if it is ASCII: values without it are skipped. */
   readonly needle: Buffer | undefined;
-  /** The needle is a whole term. */
+  /** Whether the needle is a whole term. */
   readonly isTerm: boolean;
   /** Looks for the rest in the bytes of a value that holds the needle. */
   readonly verify: (bytes: Buffer, start: number, end: number) => SearchOutcome;
 }
 
-/**
- * Selects the values that hold what is looked for; those of which the bytes do not tell are tested. The scan ends when the test returns
- * undefined.
- */
+/** Selects the values that contain the text; values that the bytes do not decide are tested. The scan ends when the test returns undefined. */
 export function scanFolded(
   { bytes, offsets }: Utf8Strings,
   count: number,
@@ -46,7 +43,7 @@ export function scanFolded(
   return selected;
 }
 
-/** Looks for all of these terms. */
+/** A search for several terms. */
 export function lookForTerms(
   bytes: Buffer,
   start: number,
@@ -70,25 +67,25 @@ export function lookForPhrase(
   let any = 0;
   let at = start;
   while (at < end) {
-    while (at < end && separates[bytes[at]!] === 1) at++;
+    while (at < end && separatorBytes[bytes[at]!] === 1) at++;
     if (phraseEnd(bytes, at, end, parts) >= 0) return 'found';
-    for (; at < end && separates[bytes[at]!] === 0; at++) any |= bytes[at]!;
+    for (; at < end && separatorBytes[bytes[at]!] === 0; at++) any |= bytes[at]!;
   }
   return any < 0x80 ? 'none' : 'unknown';
 }
 
-/** Where the phrase ends that begins at `at`; -1 if none does. */
+/** The end of the phrase that begins at `at`; -1 if none does. */
 function phraseEnd(bytes: Buffer, at: number, end: number, parts: readonly Buffer[]): number {
   for (const [i, part] of parts.entries()) {
     if (i > 0) {
       const from = at;
-      while (at < end && separates[bytes[at]!] === 1) at++;
+      while (at < end && separatorBytes[bytes[at]!] === 1) at++;
       if (at === from) return -1;
     }
-    if (!holds(bytes, at, end, part)) return -1;
+    if (!holdsAt(bytes, at, end, part)) return -1;
     at += part.length;
   }
-  return at === end || separates[bytes[at]!] === 1 ? at : -1;
+  return at === end || separatorBytes[bytes[at]!] === 1 ? at : -1;
 }
 
 function look(
@@ -104,13 +101,13 @@ function look(
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     any |= byte;
-    if (lower[byte] !== first || at + length > end) continue;
+    if (lowerBytes[byte] !== first || at + length > end) continue;
     let same = 1;
-    while (same < length && lower[bytes[at + same]!] === part[same]) same++;
+    while (same < length && lowerBytes[bytes[at + same]!] === part[same]) same++;
     if (same < length) continue;
     if (!needsEdges) return 'found';
-    const isBegin = at === start || separates[bytes[at - 1]!] === 1;
-    const isEnd = at + length === end || separates[bytes[at + length]!] === 1;
+    const isBegin = at === start || separatorBytes[bytes[at - 1]!] === 1;
+    const isEnd = at + length === end || separatorBytes[bytes[at + length]!] === 1;
     if (isBegin && isEnd) return 'found';
   }
   return any < 0x80 ? 'none' : 'unknown';
@@ -135,7 +132,7 @@ export function lookForWildcard(
 
 /** Whether no byte of a term stands here. */
 function isEdge(bytes: Buffer, at: number, start: number, end: number): boolean {
-  return at < start || at >= end || separates[bytes[at]!] === 1;
+  return at < start || at >= end || separatorBytes[bytes[at]!] === 1;
 }
 
 /**
@@ -149,7 +146,7 @@ function matches(
   parts: readonly FoldedPart[],
   isTerm: boolean,
 ): boolean {
-  const stands = (at: number): boolean => at < end && !(isTerm && separates[bytes[at]!] === 1);
+  const stands = (at: number): boolean => at < end && !(isTerm && separatorBytes[bytes[at]!] === 1);
   let [part, at] = [0, from];
   let [retryPart, retryAt] = [-1, 0];
   for (;;) {
@@ -165,7 +162,7 @@ function matches(
       goesOn = stands(at);
       at += 1;
     } else {
-      goesOn = holds(bytes, at, end, wanted);
+      goesOn = holdsAt(bytes, at, end, wanted);
       at += wanted.length;
     }
     if (goesOn) part += 1;
@@ -174,9 +171,9 @@ function matches(
   }
 }
 
-function holds(bytes: Buffer, at: number, end: number, part: Buffer): boolean {
+function holdsAt(bytes: Buffer, at: number, end: number, part: Buffer): boolean {
   if (at + part.length > end) return false;
   for (let same = 0; same < part.length; same++)
-    if (lower[bytes[at + same]!] !== part[same]) return false;
+    if (lowerBytes[bytes[at + same]!] !== part[same]) return false;
   return true;
 }

@@ -6,7 +6,7 @@ import {
   intersection,
   countOf,
   isSparse,
-  settled,
+  settleSelection,
   type SelectionVector,
 } from './selection-vector.js';
 import { holds, scanContaining } from './string-scan.js';
@@ -32,7 +32,7 @@ export function stringPattern(source: string): ValueTest {
       const { bytes, offsets } = values;
       const candidates =
         someOf(within, (value) => holds(bytes, offsets[value]!, offsets[value + 1]!, literal)) ??
-        settled(intersection(scanContaining(values, count, literal), within));
+        settleSelection(intersection(scanContaining(values, count, literal), within));
       if (countOf(candidates, count) > maxPatternStrings) return tooManyStrings();
       const budget = new PatternBudget();
       const found = someOf(

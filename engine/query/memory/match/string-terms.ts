@@ -61,13 +61,13 @@ export function stringWildcard(parts: readonly WildPart[]): ValueTest {
   });
 }
 
-/** The strings in UTF-8; undefined if a character of them is outside ASCII. */
+/** The strings in UTF-8; undefined if one has a character outside ASCII. */
 function asciiOf(parts: readonly string[]): readonly Buffer[] | undefined {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   return parts.every((part) => /^[\u0000-\u007f]*$/.test(part)) ? parts.map((part) => Buffer.from(part)) : undefined; // prettier-ignore
 }
 
-/** How strings are examined that hold the longest part. */
+/** How strings that contain the longest part are examined. */
 interface Examination extends Pick<FoldedSearch, 'isTerm'> {
   /** Undefined if bytes cannot tell. */
   readonly verify: FoldedSearch['verify'] | undefined;

@@ -1,7 +1,7 @@
 import type { StringHashes, Utf8Strings } from '../column.js';
 import { dictionaryTest, type EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
-import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
 
 /** A condition on strings, for both forms in which a column holds them. */
@@ -14,7 +14,7 @@ export interface StringTest {
     count: number,
     within: SelectionVector,
     hashes: () => StringHashes | undefined,
-  ): Tested;
+  ): TestResult;
 }
 
 /** The test of a column in either form. */
@@ -31,7 +31,7 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
   };
 }
 
-/** Tests every entry by itself. */
+/** Tests each entry separately. */
 export function eachEntry(test: (entry: string) => boolean): EntryTest {
   return ({ strings }, from, add) => {
     for (let index = from; index < strings.length; index++) if (test(strings[index]!)) add(index);
@@ -72,7 +72,7 @@ export class PatternBudget {
     return !this.#isExceeded();
   }
 
-  /** What a test returns that has exceeded the budget. */
+  /** The result of a test that has exceeded the budget. */
   problem(): Unsupported | undefined {
     return this.#isExceeded() ? tooManyStrings() : undefined;
   }
@@ -82,7 +82,7 @@ export class PatternBudget {
   }
 }
 
-/** What a test returns that would have to examine more than `mostStrings`. */
+/** The result of a test that would have to examine more than `mostStrings` strings. */
 export function tooManyStrings(): Unsupported {
   return {
     unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxUnits} characters`,

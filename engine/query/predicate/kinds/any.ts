@@ -1,7 +1,7 @@
 import { elementTest } from '../../memory/match/row-test.js';
 import { fieldExpression, inElement } from '../../sql/statement.js';
 import { nsPerRow, rowCost, sumOf } from '../cost.js';
-import { unsupported, type PredicateKind } from '../kind.js';
+import { unsupportedBecause, type PredicateKind } from '../kind.js';
 import { conditionsIn, type OfKind, type Predicate } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { isWrittenOut } from './equality.js';
@@ -9,25 +9,25 @@ import { isWrittenOut } from './equality.js';
 type Any = OfKind<'any'>;
 
 /**
- * One element of a list of objects satisfies the conditions inside. Choice: an element that is null is no element, and one without the
- * field satisfies its negated conditions.
+ * An element of a list of objects satisfies the inner conditions. Choice: an element that is null does not count as an element, and an element
+ * without a field satisfies negated conditions on it.
  */
 export const any: PredicateKind<Any> = {
   fields({ field, item }, fieldsOf) {
-    const inside = fieldsOf(item);
-    return inside.length > 0 ? inside : [field];
+    const fieldsInside = fieldsOf(item);
+    return fieldsInside.length > 0 ? fieldsInside : [field];
   },
   cost: ({ item }, costOf) => sumOf([costOf(item), rowCost(nsPerRow.numbers)]),
   memorySupport({ field, item }, { column, memorySupport }) {
     const stored = column(field);
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
-      return unsupported(`${field.name} is not stored as a list of objects`);
-    const indexed = conditionsInside(item).find(
+      return unsupportedBecause(`${field.name} is not stored as a list of objects`);
+    const indexedCondition = conditionsInside(item).find(
       ({ kind, field: { type } }) => type === 'text' && (kind === 'terms' || kind === 'phrase'),
     );
-    return indexed === undefined
+    return indexedCondition === undefined
       ? memorySupport(item)
-      : unsupported(`the index of terms does not tell the elements of ${field.name}`);
+      : unsupportedBecause(`the index of terms does not tell the elements of ${field.name}`);
   },
   // The log has no bounds of values inside lists, but it tells which fields a segment has.
   mayHold({ field, item }, { mayHold }) {
@@ -43,8 +43,8 @@ export const any: PredicateKind<Any> = {
     if (list === undefined || !list.isMany) return 'false';
     const { sql, column } = list;
     const test = (element: string): string => {
-      const inside = within(inElement(statement, field, column, element));
-      return `${dialect.present(element, column)} AND ${inside.sql(item)}`;
+      const conditionInside = within(inElement(statement, field, column, element));
+      return `${dialect.present(element, column)} AND ${conditionInside.sql(item)}`;
     };
     return `(${needsRows(predicate) ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
   },
@@ -55,7 +55,7 @@ export const any: PredicateKind<Any> = {
   describe: ({ field, item }, describe) => `any ${field.name} with ${describe(item)}`,
 };
 
-/** True if a condition inside is written as a subquery, which a lambda cannot hold. */
+/** True if an inner condition is written as a subquery, which a lambda cannot contain. */
 export function needsRows({ item }: Any): boolean {
   return conditionsInside(item).some(
     (condition) => condition.kind === 'in' && !isWrittenOut(condition),

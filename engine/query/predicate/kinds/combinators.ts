@@ -120,20 +120,20 @@ function cheapestFirst(items: readonly Predicate[], context: MemoryContext): rea
 /** The items of an `or`, with comparisons of the same field merged, so that its values are read once. */
 function mergeEqualities(items: readonly Predicate[]): readonly Predicate[] {
   const equalities = new Map<string, OfKind<'in'>[]>();
-  const others: Predicate[] = [];
+  const otherItems: Predicate[] = [];
   for (const item of items) {
     if (item.kind !== 'in') {
-      others.push(item);
+      otherItems.push(item);
       continue;
     }
     const key = JSON.stringify([item.field.path, item.field.type, item.ignoreCase]);
-    const same = equalities.get(key);
-    if (same) same.push(item);
+    const sameField = equalities.get(key);
+    if (sameField) sameField.push(item);
     else equalities.set(key, [item]);
   }
-  const merged = [...equalities.values()].map((same) => {
+  const mergedEqualities = [...equalities.values()].map((same) => {
     if (same.length === 1) return same[0]!;
     return node({ ...same[0]!, values: same.flatMap(({ values }) => values) });
   });
-  return [...others, ...merged];
+  return [...otherItems, ...mergedEqualities];
 }

@@ -49,18 +49,18 @@ export const equality = valueKind<Equality>({
   },
   plainTest({ field, values, ignoreCase }) {
     if (!ignoreCase || familyOf(field.type) !== 'string') {
-      const wanted = new Set(values.map(plainOf));
-      return (value) => wanted.has(value);
+      const wantedValues = new Set(values.map(plainOf));
+      return (value) => wantedValues.has(value);
     }
-    const wanted = new Set(values.map((value) => lowerCase(String(value))));
-    return (value) => wanted.has(lowerCase(String(value)));
+    const wantedValues = new Set(values.map((value) => lowerCase(String(value))));
+    return (value) => wantedValues.has(lowerCase(String(value)));
   },
   requiredStrings: ({ values }) => (values.length === 1 ? [String(values[0])] : []),
   describe: ({ field, values }) =>
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });
 
-/** With more spellings, some of them are in nearly every bloom filter by chance. */
+/** With more spellings than this, nearly every bloom filter contains one of them by chance. */
 const mostSpellings = 64;
 
 /** Longer lists are not sorted: strings are not compared with bounds, and other values by the one span that encloses them. */
@@ -99,17 +99,17 @@ function fieldSql(
 ): string {
   const { dialect, params, caseVariants } = statement;
   const paramType = boundType(condition.field);
-  const exact = exactValues(condition, caseVariants);
-  if (exact?.length === 0) return 'false';
-  const values = exact ?? condition.values;
+  const exactVariants = exactValues(condition, caseVariants);
+  if (exactVariants?.length === 0) return 'false';
+  const values = exactVariants ?? condition.values;
   if (values.length > longestWrittenList) {
     const list = params.add(paramType, values);
-    const isFolded = exact === undefined;
+    const isFolded = exactVariants === undefined;
     return isMany
       ? dialect.someInList(sql, list, paramType, isFolded)
       : dialect.isInList(sql, list, paramType, isFolded);
   }
-  if (exact === undefined) {
+  if (exactVariants === undefined) {
     const test = foldedSql(condition, statement);
     return isMany ? dialect.some(sql, test) : test(sql);
   }
@@ -125,8 +125,8 @@ function foldedSql(
   { dialect, params }: Statement,
 ): (value: string) => string {
   const type = boundType(field);
-  const folded = values.map((value) => dialect.fold(params.add(type, value)));
-  return (value) => dialect.isOneOf(dialect.fold(value), folded, type);
+  const foldedValues = values.map((value) => dialect.fold(params.add(type, value)));
+  return (value) => dialect.isOneOf(dialect.fold(value), foldedValues, type);
 }
 
 /**

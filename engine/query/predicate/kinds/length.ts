@@ -19,7 +19,7 @@ export const length: PredicateKind<Length> = {
   memorySupport: ({ field }, context) => presenceSupport(field, context),
   mayHold(condition) {
     const find = columnFinder(condition.field);
-    const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
+    const [isEmptyIn, isOneIn] = [includesCount(condition, 0), includesCount(condition, 1)];
     const isLongIn = condition.to === null || condition.to > 0;
     return (segment) => {
       const column = find(segment);
@@ -34,7 +34,7 @@ export const length: PredicateKind<Length> = {
   },
   mustHold(condition) {
     const find = columnFinder(condition.field);
-    const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
+    const [isEmptyIn, isOneIn] = [includesCount(condition, 0), includesCount(condition, 1)];
     return (segment) => {
       const column = find(segment);
       if (column === 'unknown') return false;
@@ -45,7 +45,7 @@ export const length: PredicateKind<Length> = {
   },
   sql(condition, { statement: { dialect, params }, statement }) {
     const { field, from, to } = condition;
-    const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
+    const [isEmptyIn, isOneIn] = [includesCount(condition, 0), includesCount(condition, 1)];
     const values = fieldExpression(statement, field);
     if (values === undefined) return String(isEmptyIn);
     const { sql, column, isMany } = values;
@@ -60,7 +60,7 @@ export const length: PredicateKind<Length> = {
   },
   memory: ({ field, from, to }) => lengthTest(field, from, to ?? Infinity),
   document: (condition, { valueCount }) =>
-    valueCount(condition.field, (count) => includes(condition, count)),
+    valueCount(condition.field, (count) => includesCount(condition, count)),
   requiredStrings: () => [],
   describe({ field, from, to }) {
     const name = `length of ${field.name}`;
@@ -69,6 +69,6 @@ export const length: PredicateKind<Length> = {
   },
 };
 
-function includes({ from, to }: Length, count: number): boolean {
+function includesCount({ from, to }: Length, count: number): boolean {
   return count >= from && (to === null || count <= to);
 }

@@ -3,7 +3,7 @@ import { fieldExpression } from '../../sql/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import {
   supported,
-  unsupported,
+  unsupportedBecause,
   type PredicateKind,
   type MemorySupport,
   type SqlContext,
@@ -43,10 +43,10 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
 
 /** Whether the memory executor knows which records have values of a field. */
 export function presenceSupport(field: FieldRef, { column }: SupportContext): MemorySupport {
-  if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
+  if (field.isNumberInText) return unsupportedBecause(`${field.name} stores numbers as strings`);
   // The columns of its members do not tell whether there is an object.
   return column(field)?.type === 'object'
-    ? unsupported(`${field.name} is an object, which has no column of its own`)
+    ? unsupportedBecause(`${field.name} is an object, which has no column of its own`)
     : supported;
 }
 

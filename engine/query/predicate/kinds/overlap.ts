@@ -1,7 +1,7 @@
 import { overlapTest, regionOverlap } from '../../memory/match/region-overlap.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
-import { placed } from '../variant-place.js';
+import { placedVariant } from '../variant-place.js';
 import { onlyStrings, valueKind } from './value-kind.js';
 
 /** The value is a region or variant that shares a base with a region. */
@@ -12,7 +12,7 @@ export const overlap = valueKind<OfKind<'overlap'>>({
   place({ chromosome, start, stop }, mayHold) {
     // The chromosome of a variant is compared without `chr`; one with a dash could be taken for a chromosome and a position.
     if (chromosome.includes('-')) return undefined;
-    return mayHold(placed([chromosome, `chr${chromosome}`], stop, start));
+    return mayHold(placedVariant([chromosome, `chr${chromosome}`], stop, start));
   },
   valueSql({ build, chromosome, start, stop }, { dialect, params }) {
     const isBuild = build === null ? undefined : params.add('string', build.toLowerCase());

@@ -1,7 +1,7 @@
 import { stringPrefix } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
-import { beyond } from '../value-bounds.js';
+import { aboveAllStrings } from '../value-bounds.js';
 import { describeValues, onlyStrings, valueKind } from './value-kind.js';
 
 /** The value starts with a string. */
@@ -10,7 +10,7 @@ export const prefix = valueKind<OfKind<'prefix'>>({
   unsupportedOver: onlyStrings,
   spans({ text }, order) {
     const from = order.value(text);
-    const to = order.upper(`${text}${beyond}`);
+    const to = order.upper(`${text}${aboveAllStrings}`);
     return from === undefined || to === undefined ? undefined : [[from, to, true, true]];
   },
   valueSql({ text }, { dialect, params }) {

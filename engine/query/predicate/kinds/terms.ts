@@ -6,7 +6,7 @@ import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
 import { textQueryOf, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type Cost } from '../cost.js';
-import { supported, unsupported, type PredicateKind } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind } from '../kind.js';
 import { phrasePattern, termPattern } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
@@ -14,9 +14,9 @@ import { isUnsupported } from '../../unsupported.js';
 import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value-kind.js';
 
 /** The value contains every term. */
-export const terms: PredicateKind<OfKind<'terms'>> = indexed(
+export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(
   valueKind<OfKind<'terms'>>({
-    cost,
+    cost: termCost,
     unsupportedOver,
     spans: () => undefined,
     valueSql({ terms }, { dialect, params }) {
@@ -25,8 +25,8 @@ export const terms: PredicateKind<OfKind<'terms'>> = indexed(
     },
     valueTest: ({ terms }) => stringTerms(terms),
     plainTest({ terms }) {
-      const folded = terms.map(foldText);
-      return (value) => containsTerms(String(value), folded);
+      const foldedTerms = terms.map(foldText);
+      return (value) => containsTerms(String(value), foldedTerms);
     },
     requiredStrings: ({ terms }) => terms,
     describe: ({ field, terms }) => `${field.name} contains the terms ${describeValues(terms)}`,
@@ -34,9 +34,9 @@ export const terms: PredicateKind<OfKind<'terms'>> = indexed(
 );
 
 /** The value contains the terms consecutively. */
-export const phrase: PredicateKind<OfKind<'phrase'>> = indexed(
+export const phrase: PredicateKind<OfKind<'phrase'>> = indexedTerms(
   valueKind<OfKind<'phrase'>>({
-    cost,
+    cost: termCost,
     unsupportedOver,
     spans: () => undefined,
     valueSql({ terms }, { dialect, params }) {
@@ -45,8 +45,8 @@ export const phrase: PredicateKind<OfKind<'phrase'>> = indexed(
     },
     valueTest: ({ terms }) => stringPhrase(terms),
     plainTest({ terms }) {
-      const folded = terms.map(foldText);
-      return (value) => countPhrase(String(value), folded, 1) > 0;
+      const foldedTerms = terms.map(foldText);
+      return (value) => countPhrase(String(value), foldedTerms, 1) > 0;
     },
     requiredStrings: ({ terms }) => terms,
     describe: ({ field, terms }) =>
@@ -57,7 +57,7 @@ export const phrase: PredicateKind<OfKind<'phrase'>> = indexed(
 /** Looking up a condition in the index of terms. */
 const lookupNs = 2_000_000;
 
-function cost({ field }: TermCondition): Cost {
+function termCost({ field }: TermCondition): Cost {
   return field.type === 'text'
     ? { perRow: nsPerRow.presence, once: lookupNs }
     : rowCost(nsPerRow.terms);
@@ -67,24 +67,24 @@ function unsupportedOver(condition: TermCondition, family: TypeFamily): string |
   return areTerms(condition) ?? onlyStrings(condition, family);
 }
 
-/** Why the memory executor cannot look for these terms, which have to be whole terms. */
+/** Why the memory executor cannot look up these terms: each has to be a whole term. */
 function areTerms({ terms }: TermCondition): string | undefined {
-  const other = terms.find((term) => !term.isWellFormed() || tokenize(term)[0] !== term);
+  const otherTerm = terms.find((term) => !term.isWellFormed() || tokenize(term)[0] !== term);
   if (terms.length === 0) return 'there are no terms to look for';
-  return other === undefined ? undefined : `${JSON.stringify(other)} is not a single term`;
+  return otherTerm === undefined ? undefined : `${JSON.stringify(otherTerm)} is not a single term`;
 }
 
 /** Fields of type `text` are too long to be scanned: their rows come from the index of terms. */
-function indexed<C extends TermCondition>(scanning: PredicateKind<C>): PredicateKind<C> {
+function indexedTerms<C extends TermCondition>(scanning: PredicateKind<C>): PredicateKind<C> {
   return {
     ...scanning,
     memorySupport(condition, context) {
       const { field } = condition;
       if (field.type !== 'text') return scanning.memorySupport(condition, context);
       const problem = areTerms(condition);
-      if (problem !== undefined) return unsupported(problem);
+      if (problem !== undefined) return unsupportedBecause(problem);
       if (context.hasTextIndex(field)) return supported;
-      return unsupported(`${field.name} has no index of terms in every segment`);
+      return unsupportedBecause(`${field.name} has no index of terms in every segment`);
     },
     memory: (condition, context) =>
       condition.field.type === 'text' ? lookedUp(condition) : scanning.memory(condition, context),

@@ -3,7 +3,7 @@ import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { Cost } from '../cost.js';
-import { supported, unsupported, type PredicateKind, type SegmentTest } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind, type SegmentTest } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
@@ -16,7 +16,7 @@ import {
   type ValueRange,
 } from '../value-bounds.js';
 
-/** The parts of a condition on single values; `valueKind` makes the entry of them. */
+/** The parts of a condition on single values, from which `valueKind` makes a `PredicateKind`. */
 export interface ValueKind<C extends ValueCondition> {
   cost(condition: C): Cost;
   /** Why the memory executor does not evaluate it over values of this family; undefined if it does. */
@@ -32,7 +32,7 @@ export interface ValueKind<C extends ValueCondition> {
     condition: C,
     caseVariants: CaseVariants,
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
-  /** All strings that satisfy the condition, where these are few; undefined if they are not. */
+  /** All strings that satisfy the condition, if they are few; else undefined. */
   spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
   /**
    * If the field is that of variants: a test of where records lie, by the statistics of their coordinates, that is false only if none of them can have a
@@ -47,7 +47,7 @@ export interface ValueKind<C extends ValueCondition> {
   valueTest(condition: C): ValueTest;
   /** The test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** As in `PredicateKind`; absent: there are none. */
+  /** Strings that every matching value contains, as in `PredicateKind`; without this function there are none. */
   requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
@@ -59,28 +59,29 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
     cost: (condition) => parts.cost(condition),
     memorySupport(condition, { column }) {
       const { field } = condition;
-      if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
+      if (field.isNumberInText)
+        return unsupportedBecause(`${field.name} stores numbers as strings`);
       const family = familyOf(field.type);
-      if (family === undefined) return unsupported(`${field.name} is of type ${field.type}`);
+      if (family === undefined) return unsupportedBecause(`${field.name} is of type ${field.type}`);
       const stored = column(field);
       if (stored !== undefined && familyOf(stored.type) !== family)
-        return unsupported(`${field.name} has become a column of type ${stored.type}`);
+        return unsupportedBecause(`${field.name} has become a column of type ${stored.type}`);
       const reason = parts.unsupportedOver(condition, family);
-      return reason === undefined ? supported : unsupported(reason);
+      return reason === undefined ? supported : unsupportedBecause(reason);
     },
     mayHold(condition, { caseVariants, mayHold }) {
       const { field } = condition;
       const mayLie = isVariant(field) ? parts.place?.(condition, mayHold) : undefined;
       const find = columnFinder(field);
       /** Null: the bounds do not tell. Where variants are found by their places, it is not asked. */
-      let inside: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
+      let insideBounds: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
       const isInside = (min: Statistic, max: Statistic): boolean => {
-        if (inside === undefined && !field.isNumberInText)
-          inside =
+        if (insideBounds === undefined && !field.isNumberInText)
+          insideBounds =
             stringsTest(parts.between?.(condition, caseVariants)) ??
             boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants));
-        inside ??= null;
-        return inside === null || inside(min, max);
+        insideBounds ??= null;
+        return insideBounds === null || insideBounds(min, max);
       };
       /** Null: the strings that satisfy the condition are not known. */
       let hashes: readonly FilterHash[] | null | undefined;
@@ -149,12 +150,13 @@ export function onlyStrings(
   return family === 'string' ? undefined : `${kind} does not apply to ${field.name}, which holds no strings`; // prettier-ignore
 }
 
-/** Values in a description: at most three of them, each shortened. */
+/** Describes values: at most three, each shortened. */
 export function describeValues(values: readonly Scalar[]): string {
-  const shown = values.slice(0, 3).map((value) => {
+  const shownValues = values.slice(0, 3).map((value) => {
     const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
     return text.length > 60 ? `${text.slice(0, 57).toWellFormed()}...` : text;
   });
-  if (values.length > shown.length) shown.push(`${values.length - shown.length} more`);
-  return shown.join(', ');
+  if (values.length > shownValues.length)
+    shownValues.push(`${values.length - shownValues.length} more`);
+  return shownValues.join(', ');
 }

@@ -23,10 +23,10 @@ export const wildcard = valueKind<OfKind<'wildcard'>>({
   valueTest: ({ parts }) => stringWildcard(parts),
   plainTest({ parts }) {
     const pattern = RE2JS.compile(wildcardPattern(parts));
-    const folded = literalsOf(parts).map(foldText);
+    const foldedLiterals = literalsOf(parts).map(foldText);
     return shortOnly((text) => {
       const value = foldText(text);
-      return folded.every((literal) => value.includes(literal)) && pattern.test(text);
+      return foldedLiterals.every((literal) => value.includes(literal)) && pattern.test(text);
     });
   },
   requiredStrings: ({ parts }) => literalsOf(parts),

@@ -2,9 +2,9 @@ import { budgets } from '../../../core/budgets.js';
 import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
 import type { RangeEndText } from '../ranges.js';
-import { at, tokens, type Token } from './tokens.js';
+import { atPosition, tokensOf, type Token } from './tokens.js';
 
-/** A condition on the values of a field; with `field` null, on those of all string and text fields. */
+/** A condition on the values of a field; if `field` is null, on the values of all string and text fields. */
 export type ValueAtom = { readonly field: string | null } & (
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
@@ -20,12 +20,12 @@ export type Atom =
   | ValueAtom
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'missing'; readonly field: string }
-  | { readonly kind: 'group'; readonly level: Level }
+  | { readonly kind: 'group'; readonly level: ClauseLevel }
   /** `field:{…}`: one element of the list satisfies the level; `text` is the atom as written. */
   | {
       readonly kind: 'element';
       readonly field: string;
-      readonly level: Level;
+      readonly level: ClauseLevel;
       readonly text: string;
     };
 
@@ -38,15 +38,15 @@ export interface Clause {
 }
 
 /** Alternatives, each a conjunction of clauses: AND binds tighter than OR, and no operator is OR (query language 4.1). */
-export interface Level {
+export interface ClauseLevel {
   readonly alternatives: readonly (readonly Clause[])[];
 }
 
 /** Parses a query string that is not blank. Throws a `Problem` that names the position. */
-export function parseGrammar(text: string): Level {
+export function parseGrammar(text: string): ClauseLevel {
   const bytes = Buffer.byteLength(text);
   if (bytes > budgets.queryBytes) throw tooLarge(budgets.queryBytes, 'bytes', bytes, useFilters);
-  const all = tokens(text);
+  const all = tokensOf(text);
   const terms = all.filter(({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range');
   if (terms.length > budgets.queryTerms)
     throw tooLarge(budgets.queryTerms, 'terms', terms.length, useFilters);
@@ -78,7 +78,7 @@ class QueryStringParser {
   ) {}
 
   /** Parses clauses up to a closing bracket or brace, or the end of the string. */
-  level(field: string | null, depth: number): Level {
+  level(field: string | null, depth: number): ClauseLevel {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels deep: leave out brackets that change nothing`, true); // prettier-ignore
     const clauses: { readonly clause: Clause; readonly before: BooleanOperator }[] = [];
@@ -86,7 +86,7 @@ class QueryStringParser {
     for (;;) {
       clauses.push({ clause: this.#clause(field, depth), before });
       const { kind } = this.#peek();
-      if (kind === 'end' || kind === ')' || kind === '}') return joined(clauses);
+      if (kind === 'end' || kind === ')' || kind === '}') return joinClauses(clauses);
       before = kind === 'and' || kind === 'or' ? kind : null;
       if (before !== null) this.#index += 1;
     }
@@ -94,7 +94,7 @@ class QueryStringParser {
 
   end(): void {
     const { kind, at: index } = this.#peek();
-    if (kind !== 'end') throw new Problem(`The ${kind === '}' ? 'brace' : 'bracket'} is never opened, ${at(index)}`); // prettier-ignore
+    if (kind !== 'end') throw new Problem(`The ${kind === '}' ? 'brace' : 'bracket'} is never opened, ${atPosition(index)}`); // prettier-ignore
   }
 
   #peek(): Token {
@@ -130,45 +130,49 @@ class QueryStringParser {
         return { kind: 'group', level: this.#group(field, token.at, depth) };
       default:
         this.#index -= 1;
-        throw new Problem(`Expected a term, ${at(token.at)}, not ${named[token.kind]}`);
+        throw new Problem(
+          `Expected a term, ${atPosition(token.at)}, not ${tokenNames[token.kind]}`,
+        );
     }
   }
 
   #ofField(name: string | null, index: number, depth: number): Atom {
     const next = this.#peek();
-    if (!starts.has(next.kind))
-      throw new Problem(`Expected a value behind "${name ?? '*'}:", ${at(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
+    if (!operandStarts.has(next.kind))
+      throw new Problem(`Expected a value behind "${name ?? '*'}:", ${atPosition(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
     if (next.kind === '{') return this.#element(name, index, depth);
     if (name !== '_missing_' && name !== '_exists_') return this.#atom(name, depth);
     this.#index += 1;
-    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literal(next.parts) : undefined; // prettier-ignore
+    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literalOf(next.parts) : undefined; // prettier-ignore
     if (field === undefined)
-      throw new Problem(`Expected a field name behind "${name}:", ${at(index)}`);
+      throw new Problem(`Expected a field name behind "${name}:", ${atPosition(index)}`);
     return { kind: name === '_missing_' ? 'missing' : 'exists', field };
   }
 
   #element(field: string | null, index: number, depth: number): Atom {
     if (field === null)
-      throw new Problem(`Expected the name of a list before the brace, ${at(index)}`);
+      throw new Problem(`Expected the name of a list before the brace, ${atPosition(index)}`);
     this.#index += 1;
     const level = this.level(null, depth + 1);
     const { kind, at: end } = this.#take();
-    if (kind !== '}') throw new Problem(`The brace is never closed, ${at(index)}`);
+    if (kind !== '}') throw new Problem(`The brace is never closed, ${atPosition(index)}`);
     return { kind: 'element', field, level, text: this.text.slice(index, end + 1) };
   }
 
-  #group(field: string | null, index: number, depth: number): Level {
-    if (this.#peek().kind === ')') throw new Problem(`The brackets hold nothing, ${at(index)}`);
+  #group(field: string | null, index: number, depth: number): ClauseLevel {
+    if (this.#peek().kind === ')')
+      throw new Problem(`The brackets hold nothing, ${atPosition(index)}`);
     const level = this.level(field, depth + 1);
-    if (this.#peek().kind !== ')') throw new Problem(`The bracket is never closed, ${at(index)}`);
+    if (this.#peek().kind !== ')')
+      throw new Problem(`The bracket is never closed, ${atPosition(index)}`);
     this.#index += 1;
     return level;
   }
 }
 
-const starts: ReadonlySet<Token['kind']> = new Set(['term', 'phrase', 'range', '(', '{']);
+const operandStarts: ReadonlySet<Token['kind']> = new Set(['term', 'phrase', 'range', '(', '{']);
 
-const named: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phrase' | 'range' | '('>, string>> = {
+const tokenNames: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phrase' | 'range' | '('>, string>> = {
   ')': 'a closing bracket',
   '{': 'a brace',
   '}': 'a closing brace',
@@ -181,7 +185,7 @@ const named: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phrase' 
   end: 'the end of the query',
 }; // prettier-ignore
 
-function literal(parts: readonly WildPart[]): string | undefined {
+function literalOf(parts: readonly WildPart[]): string | undefined {
   const [part] = parts;
   return parts.length === 1 && typeof part === 'object' ? part.text : undefined;
 }
@@ -190,7 +194,7 @@ function literal(parts: readonly WildPart[]): string | undefined {
  * Groups clauses by their operators. Choice: in a query string, NOT beside AND or OR negates its clause; between terms without
  * operators it excludes, as `-` does: `cancer NOT breast` matches records that have the first term and not the second.
  */
-function joined(clauses: readonly { clause: Clause; before: BooleanOperator }[]): Level {
+function joinClauses(clauses: readonly { clause: Clause; before: BooleanOperator }[]): ClauseLevel {
   const alternatives: Clause[][] = [];
   for (const [i, { clause, before }] of clauses.entries()) {
     const isAlone = before === null && (clauses[i + 1]?.before ?? null) === null;

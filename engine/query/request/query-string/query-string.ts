@@ -1,6 +1,6 @@
 import { budgets } from '../../../core/budgets.js';
-import { condition, coordinate } from '../actions.js';
-import { interval, type RangeEndText } from '../ranges.js';
+import { conditionOfAction, coordinateValue } from '../actions.js';
+import { intervalPredicate, type RangeEndText } from '../ranges.js';
 import { elementFields, fieldRef, isReserved, type FieldIndex } from '../fields.js';
 import {
   all,
@@ -15,9 +15,15 @@ import {
   type ScoreTerm,
   type WildPart,
 } from '../../predicate/predicate.js';
-import { Problem, problemAt, show } from '../problem.js';
+import { Problem, problemAt, shownValue } from '../problem.js';
 import { tokenize } from '../../../text/tokenizer.js';
-import { parseGrammar, type Atom, type Clause, type Level, type ValueAtom } from './grammar.js';
+import {
+  parseGrammar,
+  type Atom,
+  type Clause,
+  type ClauseLevel,
+  type ValueAtom,
+} from './grammar.js';
 
 /** A compiled query string: which records match, and the clauses that rank them. */
 export interface CompiledQueryString {
@@ -30,10 +36,10 @@ export interface CompiledQueryString {
  * `query` that tells the position in the string.
  */
 export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQueryString {
-  if (input === undefined || input === null) return unranked(all);
+  if (input === undefined || input === null) return unrankedQuery(all);
   try {
-    if (typeof input !== 'string') throw new Problem(`Expected text, not ${show(input)}`);
-    if (input.trim() === '') return unranked(all);
+    if (typeof input !== 'string') throw new Problem(`Expected text, not ${shownValue(input)}`);
+    if (input.trim() === '') return unrankedQuery(all);
     return compileQueryString(parseGrammar(input), fields);
   } catch (error) {
     if (error instanceof Problem) throw problemAt('query', 'query', error);
@@ -42,7 +48,7 @@ export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQu
 }
 
 /** Compiles the parsed tree to a predicate over these fields (query language 4.2). */
-export function compileQueryString(level: Level, fields: FieldIndex): CompiledQueryString {
+export function compileQueryString(level: ClauseLevel, fields: FieldIndex): CompiledQueryString {
   return new Compiler(fields).level(level);
 }
 
@@ -61,7 +67,7 @@ class Compiler {
   }
 
   /** `+` clauses must match and `-` clauses must not. The others are alternatives, or only rank if there is a `+` clause. */
-  level({ alternatives }: Level): CompiledQueryString {
+  level({ alternatives }: ClauseLevel): CompiledQueryString {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];
     const optional: Predicate[] = [];
@@ -77,8 +83,9 @@ class Compiler {
       const isRequired = clauses.some(({ sign }) => sign === 'required');
       (isRequired ? required : optional).push(and(items.map(({ predicate }) => predicate)));
     }
-    const wanted = required.length > 0 ? and(required) : optional.length > 0 ? or(optional) : all;
-    return { predicate: and([wanted, ...excluded.map(not)]), scores };
+    const wantedPredicate =
+      required.length > 0 ? and(required) : optional.length > 0 ? or(optional) : all;
+    return { predicate: and([wantedPredicate, ...excluded.map(not)]), scores };
   }
 
   #clause({ sign, atom, boost }: Clause): CompiledQueryString {
@@ -93,30 +100,30 @@ class Compiler {
     if (atom.kind === 'exists' || atom.kind === 'missing')
       return this.#presence(atom.kind, atom.field);
     const isAny = atom.kind === 'term' && atom.parts.length === 1 && atom.parts[0] === 'any';
-    if (isAny && atom.field === null) return unranked(all);
+    if (isAny && atom.field === null) return unrankedQuery(all);
     if (atom.field === null) {
-      return ranked(or(this.#textFields.map((field) => this.#inField(atom, field))));
+      return rankedQuery(or(this.#textFields.map((field) => this.#inField(atom, field))));
     }
     if (isAny) return this.#presence('exists', atom.field);
     const row = this.fields.find(atom.field);
     // Unlike a filter, a query string may name a field that the dataset does not have.
-    return row ? ranked(this.#inField(atom, fieldRef(row))) : unranked(none);
+    return row ? rankedQuery(this.#inField(atom, fieldRef(row))) : unrankedQuery(none);
   }
 
   /** Choice: conditions in braces do not rank, and braces behind a field that is no list of objects match nothing. */
-  #element(name: string, level: Level): CompiledQueryString {
+  #element(name: string, level: ClauseLevel): CompiledQueryString {
     const row = this.fields.find(name);
-    const inside = row && elementFields(this.fields, row);
-    if (!inside) return unranked(none);
-    const { predicate } = new Compiler(inside, this.size).level(level);
-    return unranked(any(fieldRef(row), predicate));
+    const fieldsInside = row && elementFields(this.fields, row);
+    if (!fieldsInside) return unrankedQuery(none);
+    const { predicate } = new Compiler(fieldsInside, this.size).level(level);
+    return unrankedQuery(any(fieldRef(row), predicate));
   }
 
   #presence(kind: 'exists' | 'missing', name: string): CompiledQueryString {
     const row = this.fields.find(name);
-    if (!row) return unranked(none);
+    if (!row) return unrankedQuery(none);
     const missing = node({ kind: 'missing', field: fieldRef(row) });
-    return unranked(kind === 'missing' ? missing : not(missing));
+    return unrankedQuery(kind === 'missing' ? missing : not(missing));
   }
 
   #inField(atom: ValueAtom, field: FieldRef): Predicate {
@@ -138,11 +145,11 @@ class Compiler {
   }
 }
 
-function unranked(predicate: Predicate): CompiledQueryString {
+function unrankedQuery(predicate: Predicate): CompiledQueryString {
   return { predicate, scores: [] };
 }
 
-function ranked(predicate: Predicate): CompiledQueryString {
+function rankedQuery(predicate: Predicate): CompiledQueryString {
   return { predicate, scores: predicate.kind === 'none' ? [] : [{ item: predicate, boost: 1 }] };
 }
 
@@ -154,22 +161,22 @@ function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
 
 /** Text without wildcards: a phrase in a field of type text or string, a value to equal in any other field. */
 function textIn(text: string, field: FieldRef): Predicate {
-  if (!holdsText(field)) return comparable(() => condition(field, '', text));
-  const list = tokenize(coordinate(field, text) as string);
+  if (!holdsText(field)) return noneIfIncomparable(() => conditionOfAction(field, '', text));
+  const list = tokenize(coordinateValue(field, text) as string);
   if (list.length > 0) return node({ kind: 'phrase', field, terms: list });
   // The text has no terms (`<*>`, say), so only a whole value can equal it.
-  return field.type === 'string' ? condition(field, 'iexact', text) : none;
+  return field.type === 'string' ? conditionOfAction(field, 'iexact', text) : none;
 }
 
 /** Choice: a range in a query string applies to strings too, by code point as in an ordering; fields of type text have no ranges. */
 function rangeIn(low: RangeEndText | null, high: RangeEndText | null, field: FieldRef): Predicate {
   if (field.type === 'text') return none;
   if (low === null && high === null) return not(node({ kind: 'missing', field }));
-  return comparable(() => interval(field, low, high));
+  return noneIfIncomparable(() => intervalPredicate(field, low, high));
 }
 
 /** The predicate that `build` returns; none if the value cannot be read as the field's type. */
-function comparable(build: () => Predicate): Predicate {
+function noneIfIncomparable(build: () => Predicate): Predicate {
   try {
     return build();
   } catch (error) {

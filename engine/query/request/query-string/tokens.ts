@@ -18,18 +18,18 @@ export type Token = { readonly at: number } & (
 );
 
 /** A position in a query string for a message, counted from 1. */
-export function at(index: number): string {
+export function atPosition(index: number): string {
   return `at character ${index + 1}`;
 }
 
 /** Splits a query string into tokens. Throws a `Problem` that names the position. */
-export function tokens(text: string): readonly Token[] {
+export function tokensOf(text: string): readonly Token[] {
   return [...new Lexer(text).all()];
 }
 
 const blank = /[\s\u3000]/;
 /** The characters that end a term unless a backslash precedes them. */
-const special = new Set(['(', ')', '[', ']', '{', '}', '"', '^', '~']);
+const specialCharacters = new Set(['(', ')', '[', ']', '{', '}', '"', '^', '~']);
 const operators: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
   AND: 'and',
   OR: 'or',
@@ -38,7 +38,7 @@ const operators: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
 
 class Lexer {
   #at = 0;
-  /** True after `field:`, where a sign belongs to the value: `stars:-5`. */
+  /** True directly after `field:`, where a sign belongs to the value: `stars:-5`. */
   #isValue = false;
   /** Number of open braces of conditions on elements. */
   #braces = 0;
@@ -60,10 +60,10 @@ class Lexer {
     const { text } = this;
     const char = text[start];
     if (char === undefined) return { kind: 'end', at: start };
-    const two = text.slice(start, start + 2);
-    if (two === '&&' || two === '||') {
+    const operatorText = text.slice(start, start + 2);
+    if (operatorText === '&&' || operatorText === '||') {
       this.#at += 2;
-      return { kind: two === '&&' ? 'and' : 'or', at: start };
+      return { kind: operatorText === '&&' ? 'and' : 'or', at: start };
     }
     if (char === '(' || char === ')') return this.#sign(char);
     if (!this.#isValue && (char === '+' || char === '-')) return this.#sign(char);
@@ -75,9 +75,9 @@ class Lexer {
     if (char === '[' || char === '{') return this.#range();
     if (char === '<' || char === '>') return this.#comparison();
     if (char === '^') return this.#boost();
-    if (char === '/') throw new Problem(`Regular expressions are not part of query strings, ${at(start)}; use a regexp filter, or write \\/ for a slash`); // prettier-ignore
-    if (char === '~') throw fuzzy(start);
-    if (special.has(char)) throw new Problem(`Unexpected ${char}, ${at(start)}`);
+    if (char === '/') throw new Problem(`Regular expressions are not part of query strings, ${atPosition(start)}; use a regexp filter, or write \\/ for a slash`); // prettier-ignore
+    if (char === '~') throw fuzzyProblem(start);
+    if (specialCharacters.has(char)) throw new Problem(`Unexpected ${char}, ${atPosition(start)}`);
     return this.#term();
   }
 
@@ -94,14 +94,17 @@ class Lexer {
 
   #term(): Token {
     const start = this.#at;
-    const parts = this.#parts((char) => special.has(char) || (char === ':' && !this.#isValue));
+    const parts = this.#parts(
+      (char) => specialCharacters.has(char) || (char === ':' && !this.#isValue),
+    );
     const [only] = parts;
     const raw = this.text.slice(start, this.#at);
-    if (this.text[this.#at] === '~') throw fuzzy(this.#at);
+    if (this.text[this.#at] === '~') throw fuzzyProblem(this.#at);
     if (this.text[this.#at] === ':' && !this.#isValue) return this.#field(start, parts);
     const operator = Object.hasOwn(operators, raw) ? operators[raw] : undefined;
     if (operator && !this.#isValue) return { kind: operator, at: start };
-    if (only === undefined) throw new Problem(`Unexpected ${this.text[start]!}, ${at(start)}`);
+    if (only === undefined)
+      throw new Problem(`Unexpected ${this.text[start]!}, ${atPosition(start)}`);
     return { kind: 'term', parts, at: start };
   }
 
@@ -109,11 +112,11 @@ class Lexer {
     this.#at += 1;
     const [only, ...more] = parts;
     if (only === undefined)
-      throw new Problem(`Expected a field name before the colon, ${at(start)}`);
+      throw new Problem(`Expected a field name before the colon, ${atPosition(start)}`);
     const name = only === 'any' ? null : only === 'one' ? '' : only.text;
     if (more.length > 0 || name === '') {
       throw new Problem(
-        `A field name cannot hold wildcards, ${at(start)}; write \\* and \\? for the characters`,
+        `A field name cannot hold wildcards, ${atPosition(start)}; write \\* and \\? for the characters`,
       );
     }
     return { kind: 'field', name, at: start };
@@ -150,7 +153,9 @@ class Lexer {
     this.#at += 1;
     const char = this.text[this.#at];
     if (char === undefined)
-      throw new Problem(`Nothing follows the backslash, ${at(this.#at - 1)}; write \\\\ for one`);
+      throw new Problem(
+        `Nothing follows the backslash, ${atPosition(this.#at - 1)}; write \\\\ for one`,
+      );
     return char;
   }
 
@@ -162,32 +167,32 @@ class Lexer {
       const char = this.text[this.#at]!;
       if (char === '"') {
         this.#at += 1;
-        if (this.text[this.#at] === '~') throw fuzzy(this.#at);
+        if (this.text[this.#at] === '~') throw fuzzyProblem(this.#at);
         return phrase;
       }
       phrase += char === '\\' ? this.#escaped() : char;
     }
-    throw new Problem(`The quotation mark is never closed, ${at(start)}`);
+    throw new Problem(`The quotation mark is never closed, ${atPosition(start)}`);
   }
 
   #range(): Token {
     const start = this.#at;
-    const opening = this.text[start];
+    const openingBracket = this.text[start];
     this.#at += 1;
     const low = this.#bound(start);
-    if (low === 'TO') throw new Problem(`Expected a value before TO, ${at(this.#at - 2)}`);
+    if (low === 'TO') throw new Problem(`Expected a value before TO, ${atPosition(this.#at - 2)}`);
     if (this.#bound(start) !== 'TO')
-      throw new Problem(`Expected TO between the ends of the range, ${at(start)}`);
+      throw new Problem(`Expected TO between the ends of the range, ${atPosition(start)}`);
     const high = this.#bound(start);
-    if (high === 'TO') throw new Problem(`Expected a value behind TO, ${at(this.#at)}`);
+    if (high === 'TO') throw new Problem(`Expected a value behind TO, ${atPosition(this.#at)}`);
     while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
     const closing = this.text[this.#at];
     if (closing !== ']' && closing !== '}')
-      throw new Problem(`The range is never closed, ${at(start)}`);
+      throw new Problem(`The range is never closed, ${atPosition(start)}`);
     this.#at += 1;
     return {
       kind: 'range',
-      low: low && { text: low.text, inclusive: opening === '[' },
+      low: low && { text: low.text, inclusive: openingBracket === '[' },
       high: high && { text: high.text, inclusive: closing === ']' },
       at: start,
     };
@@ -206,7 +211,9 @@ class Lexer {
     }
     const raw = this.text.slice(from, this.#at);
     if (raw === '')
-      throw new Problem(`A range has two ends, [a TO b], ${at(start)}; write * for an open one`);
+      throw new Problem(
+        `A range has two ends, [a TO b], ${atPosition(start)}; write * for an open one`,
+      );
     if (raw === 'TO') return 'TO';
     return raw === '*' ? null : { text: bound };
   }
@@ -221,7 +228,7 @@ class Lexer {
     const value = this.text[this.#at] === '"' ? this.#phrase() : this.#comparand();
     if (value === '')
       throw new Problem(
-        `Expected a value behind ${this.text.slice(start, this.#at)}, ${at(start)}`,
+        `Expected a value behind ${this.text.slice(start, this.#at)}, ${atPosition(start)}`,
       );
     const end = { text: value, inclusive };
     return { kind: 'range', low: isLow ? end : null, high: isLow ? null : end, at: start };
@@ -229,9 +236,9 @@ class Lexer {
 
   #comparand(): string {
     const start = this.#at;
-    const parts = this.#parts((char) => special.has(char));
+    const parts = this.#parts((char) => specialCharacters.has(char));
     if (parts.some((part) => typeof part === 'string'))
-      throw new Problem(`A comparison takes no wildcards, ${at(start)}`);
+      throw new Problem(`A comparison takes no wildcards, ${atPosition(start)}`);
     return parts.map((part) => (typeof part === 'string' ? '' : part.text)).join('');
   }
 
@@ -239,7 +246,9 @@ class Lexer {
     const start = this.#at;
     const number = /^\^(\d+(?:\.\d*)?|\.\d+)/.exec(this.text.slice(start, start + 40));
     if (!number)
-      throw new Problem(`Expected a number behind ^, ${at(start)}; write \\^ for the character`);
+      throw new Problem(
+        `Expected a number behind ^, ${atPosition(start)}; write \\^ for the character`,
+      );
     this.#at += number[0].length;
     return { kind: 'boost', factor: Number(number[1]), at: start };
   }
@@ -254,8 +263,8 @@ function opensElement(text: string): boolean {
   return !range.test(text) && clause.test(text);
 }
 
-function fuzzy(index: number): Problem {
+function fuzzyProblem(index: number): Problem {
   return new Problem(
-    `Fuzzy terms and proximity (~) are not supported, ${at(index)}; write \\\\~ for the character`,
+    `Fuzzy terms and proximity (~) are not supported, ${atPosition(index)}; write \\\\~ for the character`,
   );
 }

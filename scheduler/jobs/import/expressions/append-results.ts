@@ -61,7 +61,7 @@ export function appendColumn(column: ValueColumn, texts: TextColumn, rows: numbe
   );
 }
 
-/** Appends the texts with these numbers, of which `used` has the different ones. None is longer than a string may be. */
+/** Appends the texts with these numbers; `used` has the distinct ones, none longer than a string may be. */
 export function appendEntries(
   column: ValueColumn,
   dictionary: TextDictionary,
@@ -83,7 +83,7 @@ function appendTexts(
   );
 }
 
-/** Whether a column of texts stores these unchanged: none is longer than a string may be, and one is no date. */
+/** Whether a column of texts stores these unchanged: none is longer than a string may be, and at least one is no date. */
 function areStored(dictionary: TextDictionary): boolean {
   return longestText(dictionary) <= budgets.stringBytes && hasPlainText(dictionary);
 }
@@ -138,14 +138,14 @@ function appendLists(
 
 type ResultKind = 'text' | 'list' | 'boolean' | 'integer' | 'double';
 
-/** What all results are that are not None; null if there is none, or if they have nothing in common. */
+/** The common kind of all results that are not None; null without such results, or if they have no kind in common. */
 function kindOf(results: readonly (PyValue | undefined)[]): ResultKind | null {
   let kind: ResultKind | null = null;
   for (const result of results) {
     if (result === null || result === undefined) continue;
-    const own = kindOfOne(result);
-    if (own === null || (kind !== null && own !== kind)) return null;
-    kind = own;
+    const ownKind = kindOfOne(result);
+    if (ownKind === null || (kind !== null && ownKind !== kind)) return null;
+    kind = ownKind;
   }
   return kind;
 }
@@ -163,7 +163,7 @@ function isTextOrNone(value: PyValue): boolean {
   return value === null || typeof value === 'string';
 }
 
-/** A number, NaN for None. */
+/** The result as a number; NaN for None. */
 function numberOf(value: PyValue | undefined): number {
   if (value instanceof Float) return value.value;
   return typeof value === 'number' || typeof value === 'boolean' ? Number(value) : Number.NaN;

@@ -9,7 +9,7 @@ const maxCodes = 1 << 15;
 /** Small numbers that stand for the values of a column: the same one for equal values, and -1 for those that have none. */
 export interface DictionaryCodes {
   readonly codes: Int32Array;
-  /** Above all numbers. */
+  /** A number greater than all codes. */
   readonly size: number;
 }
 
@@ -21,7 +21,7 @@ export function columnCodes(column: Column, data: Data): DictionaryCodes | null 
   return texts.has(column.type) ? codesOf(column, data, new ValueTable(), true) : null;
 }
 
-/** The same by a table, for numbers and dates, too, however many different values there are. Values of one type alone go into a table. */
+/** As `columnCodes`, by a table, which also takes numbers and dates and any number of distinct values. A table holds values of one type. */
 export function tableCodes(column: Column, data: Data, table: ValueTable): DictionaryCodes | null {
   const { type } = column;
   return texts.has(type) || numbers.has(type) ? codesOf(column, data, table, false) : null;
@@ -43,7 +43,7 @@ function codesOf(
   const bytes = new DataView(buffer, byteOffset, byteLength);
   const offsets = (inner.valueOffsets as Int32Array | undefined) ?? numberOffsets(inner);
   const lists = column.isList ? (data.valueOffsets as Int32Array) : null;
-  const [isThere, isText] = [validity(data), validity(inner)];
+  const [isThere, isText] = [validityOf(data), validityOf(inner)];
   const codes = new Int32Array(data.length);
   for (let i = 0; i < codes.length; i++) {
     if (isThere !== null && !isThere(i)) continue;
@@ -56,7 +56,7 @@ function codesOf(
   return { codes, size: table.size + 1 };
 }
 
-/** Where the values of a column of numbers begin, and where the last one ends. */
+/** The start of each value in a column of numbers, and the end of the last. */
 function numberOffsets({ values, length }: Data): Int32Array {
   const width = (values as Int32Array).BYTES_PER_ELEMENT;
   const offsets = new Int32Array(length + 1);
@@ -69,7 +69,7 @@ function isTooLarge(size: number, row: number): boolean {
   return size > maxCodes || (row === trialRows && size > trialRows / 2);
 }
 
-/** Numbers for the values of several columns together; -1 where one of them has none. Null for too many different ones. */
+/** Codes for the combined values of several columns; -1 where one has none. Null for too many distinct combinations. */
 export function combinedCodes(
   columns: readonly DictionaryCodes[],
   rows: number,
@@ -83,18 +83,18 @@ export function combinedCodes(
 
 function pairCodes(a: DictionaryCodes, b: DictionaryCodes): DictionaryCodes | null {
   const codes = new Int32Array(a.codes.length);
-  const known = new PairTable();
+  const knownPairs = new PairTable();
   for (let i = 0; i < codes.length; i++) {
-    codes[i] = known.code(a.codes[i]!, b.codes[i]!);
-    if (isTooLarge(known.size, i)) return null;
+    codes[i] = knownPairs.code(a.codes[i]!, b.codes[i]!);
+    if (isTooLarge(knownPairs.size, i)) return null;
   }
-  return { codes, size: known.size };
+  return { codes, size: knownPairs.size };
 }
 
 /** A hash table of pairs of numbers, which are numbered from 0 on. */
 export class PairTable {
   size = 0;
-  /** Three numbers for each pair: the pair, and its own number plus one, which is 0 in free slots. */
+  /** Three numbers for each pair: the pair, and its code plus one, which is 0 in free slots. */
   #slots = new Int32Array(3 * 256);
   #mask = 255;
 
@@ -104,9 +104,9 @@ export class PairTable {
     const slots = this.#slots;
     for (let slot = pairHash(a, b) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const at = 3 * slot;
-      const known = slots[at + 2]!;
-      if (known === 0) break;
-      if (slots[at] === a && slots[at + 1] === b) return known - 1;
+      const knownCode = slots[at + 2]!;
+      if (knownCode === 0) break;
+      if (slots[at] === a && slots[at + 1] === b) return knownCode - 1;
     }
     if (2 * (this.size + 1) > this.#mask) this.#grow();
     this.#insert(a, b, ++this.size);
@@ -134,7 +134,11 @@ function pairHash(a: number, b: number): number {
 }
 
 /** Whether a row has a value, for many rows of a column: the properties of `Data` are computed anew each time. */
-export function validity({ nullCount, nullBitmap, offset }: Data): ((i: number) => boolean) | null {
+export function validityOf({
+  nullCount,
+  nullBitmap,
+  offset,
+}: Data): ((i: number) => boolean) | null {
   if (nullCount === 0) return null;
   const bits = nullBitmap;
   return (i) => ((bits[(offset + i) >> 3]! >> ((offset + i) & 7)) & 1) === 1;

@@ -75,7 +75,7 @@ function computeNumbers(
   return appendNumbers(column, kind, numbers) ? errors : null;
 }
 
-/** What numbers of a kind are as values of a field; undefined if they have to be cast one by one. */
+/** Casts numbers of a kind to values of a field; undefined if they have to be cast one by one. */
 function castKind(
   kind: NumberKind,
   { dataType, isList }: AnnotationField,
@@ -90,21 +90,21 @@ function castKind(
   return dataType === (kind === 'float' ? 'double' : 'boolean') ? dataType : undefined;
 }
 
-/** The results of an expression that reads columns of few different values: one for each combination of them. */
+/** The results of an expression that reads columns of few distinct values: one for each combination of them. */
 function computeDictionary(
   { compiled, memo, column }: ComputationStep,
   { resultAt }: ColumnEvaluation,
 ): ErrorsByRow | null {
-  const known = memo();
-  if (known === null || column === null) return null;
-  let { codes, size } = known;
+  const knownResults = memo();
+  if (knownResults === null || column === null) return null;
+  let { codes, size } = knownResults;
   const results: (PyValue | undefined)[] = [];
   const failed = new Map<number, ExpressionError>();
   for (let row = 0; row < codes.length; row++) {
     let code = codes[row]!;
     if (code < 0) {
       // A result for this record alone.
-      if (codes === known.codes) codes = known.codes.slice();
+      if (codes === knownResults.codes) codes = knownResults.codes.slice();
       codes[row] = code = size++;
     } else if (results[code] !== undefined) continue;
     const result = resultAt(row);

@@ -11,7 +11,7 @@ import {
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
 import type { NumberColumn } from '../../../../engine/expression/compile/number-columns.js';
-import { columnCodes, tableCodes, validity, type DictionaryCodes } from './column-codes.js';
+import { columnCodes, tableCodes, validityOf, type DictionaryCodes } from './column-codes.js';
 import type { ValueTable } from '../../../expressions/value-table.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
@@ -24,7 +24,7 @@ export interface FieldReader {
   read(i: number): PyValue | undefined;
   /** The type of the values. */
   readonly type: string;
-  /** As `columnCodes`, or as `tableCodes` with a table; -1 also where an object lacks the value. */
+  /** The codes, as in `columnCodes`, or as in `tableCodes` with a table; -1 also where an object lacks the value. */
   codes(table?: ValueTable): DictionaryCodes | null;
   /** The values of a column of numbers; null for other columns. */
   numbers(): NumberColumn | null;
@@ -34,7 +34,7 @@ export interface FieldReader {
 
 /** A column of texts. */
 export interface TextColumn extends PackedTexts {
-  /** Null if no value is null. */
+  /** Whether a value is not null; null if no value is. */
   readonly isValid: ((i: number) => boolean) | null;
 }
 
@@ -58,12 +58,12 @@ export function memberReader(
       texts: () => textColumn(column, data),
     };
   if (column.isList || column.type === 'json') return null;
-  const hasObject = validity(data);
+  const hasObject = validityOf(data);
   const { children = [] } = column;
   const at = children.findIndex((child) => child.name === name);
-  const full = whole?.children?.find((child) => child.name === name);
+  const fullColumn = whole?.children?.find((child) => child.name === name);
   if (at < 0) {
-    if (full === undefined || rest.length > 0) return undefined;
+    if (fullColumn === undefined || rest.length > 0) return undefined;
     return {
       read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
       type: 'null',
@@ -72,7 +72,7 @@ export function memberReader(
       texts: () => null,
     };
   }
-  const reader = memberReader(children[at]!, data.children[at]!, full, rest);
+  const reader = memberReader(children[at]!, data.children[at]!, fullColumn, rest);
   if (hasObject === null || !reader) return reader;
   return {
     read: (i) => (hasObject(i) ? reader.read(i) : undefined),
@@ -99,7 +99,7 @@ function numberColumn({ type, isList }: Column, data: Data): NumberColumn | null
     type === 'long'
       ? longNumbers(data.values as BigInt64Array, length)
       : Float64Array.from((data.values as Float64Array | Int32Array).subarray(0, length));
-  const isValid = validity(data);
+  const isValid = validityOf(data);
   if (isValid !== null) for (let i = 0; i < length; i++) if (!isValid(i)) values[i] = Number.NaN;
   return { kind: isFloat ? 'float' : 'int', values };
 }
@@ -120,7 +120,7 @@ function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
   return {
     bytes: data.values as Uint8Array,
     offsets: data.valueOffsets as Int32Array,
-    isValid: validity(data),
+    isValid: validityOf(data),
   };
 }
 
@@ -130,7 +130,7 @@ function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
  */
 function valueReader(column: Column, data: Data, whole: Column | undefined): ValueAt {
   const read = column.isList ? listReader(column, data, whole) : oneReader(column, data, whole);
-  const isValid = validity(data);
+  const isValid = validityOf(data);
   return isValid === null ? read : (i) => (isValid(i) ? read(i) : null);
 }
 
@@ -146,16 +146,16 @@ function listReader(column: Column, data: Data, whole: Column | undefined): Valu
 
 function objectReader(children: Columns, data: Data, whole: Columns): ValueAt {
   const members = children.map((child, i) => {
-    const full = whole.find(({ name }) => name === child.name);
-    return [child.name, valueReader(child, data.children[i]!, full)] as const;
+    const fullColumn = whole.find(({ name }) => name === child.name);
+    return [child.name, valueReader(child, data.children[i]!, fullColumn)] as const;
   });
-  const others = whole.flatMap(({ name }) =>
+  const otherNames = whole.flatMap(({ name }) =>
     children.some((child) => child.name === name) ? [] : [name],
   );
   return (i) => {
     const dict = new PyDict();
     for (const [name, read] of members) dict.map.set(name, read(i));
-    for (const name of others) dict.map.set(name, null);
+    for (const name of otherNames) dict.map.set(name, null);
     return dict;
   };
 }
@@ -210,13 +210,13 @@ function halvesOf(values: BigInt64Array): Int32Array {
 function textReader({ values, valueOffsets, length }: Data): (i: number) => string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;
   const offsets = valueOffsets as Int32Array;
-  const used = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
-  const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, used);
-  let left = length >> 4;
+  const usedBytes = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
+  const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, usedBytes);
+  let bitsLeft = length >> 4;
   let all: string | undefined;
   return (i) => {
     if (all !== undefined) return all.slice(offsets[i], offsets[i + 1]);
-    if (left-- === 0 && isAscii(bytes)) all = bytes.toString('latin1');
+    if (bitsLeft-- === 0 && isAscii(bytes)) all = bytes.toString('latin1');
     return bytes.toString('utf8', offsets[i], offsets[i + 1]);
   };
 }

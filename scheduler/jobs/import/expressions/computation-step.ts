@@ -12,20 +12,23 @@ export interface ComputationStep {
   readonly compiled: CompiledField;
   readonly name: string;
   readonly slot: number;
-  /** What the expression reads; null if it may read any field. */
+  /** The values that the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
   /** The memo of an expression that depends on columns of few values alone, made at the first call. */
   readonly memo: () => ResultMemo | null;
-  /** The results for all records can be computed before those of other steps: none of these reads them or changes what it reads. */
+  /** Whether the results for all records can be computed before other steps: no other step reads them or changes what the step reads. */
   readonly isIndependent: boolean;
-  /** It may be evaluated as a join: it calls a function of datasets once, with a value that it reads alone, and nobody reads its results. */
+  /**
+   * Whether the step may be evaluated as a join: it calls one dataset function once, with a value that nothing else reads, and no step reads its
+   * results.
+   */
   readonly isJoined: boolean;
-  /** Its results are kept for the job, under this name: it calls functions of datasets. Null for other expressions. */
+  /** The name under which the results are kept for the job, because the step calls dataset functions; null for other steps. */
   readonly memoName: string | null;
-  /** Another expression may read the result and change it, if it is a list or an object. */
+  /** Whether another expression may read the result and change it, if it is a list or an object. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
-  /** The results of the job by the values of whole columns; null if the step reads anything else, or an expression may change these values. */
+  /** The results in the job by values of whole columns; null if the step reads anything else, or an expression may change these values. */
   readonly results: RowResults | null;
   /** Null for a field that is not stored. */
   readonly column: ValueColumn | null;
@@ -54,7 +57,7 @@ export function computationSteps(
   if (readsAll) slots.all();
   for (const { field } of compiled) slots.field(field.name);
   for (const path of paths) if (path.length === 1) slots.field(path[0]!);
-  const computed = new Set(compiled.map(({ field }) => slots.field(field.name)));
+  const computedSlots = new Set(compiled.map(({ field }) => slots.field(field.name)));
   const mayChange = compiled.some(({ expression }) => expression?.changesNothing === false);
   return compiled.map((one, i) => {
     const { name, isTransient } = one.field;
@@ -63,7 +66,7 @@ export function computationSteps(
     const memoName = keepsResults(one, members)
       ? JSON.stringify([one.field.name, ...source])
       : null;
-    const inputs = mayChange ? null : decidingSlots(slots, one, members, computed);
+    const inputs = mayChange ? null : decidingSlots(slots, one, members, computedSlots);
     const isShared = reads.some(
       (other, k) =>
         k !== i &&
@@ -73,7 +76,9 @@ export function computationSteps(
     );
     const isUnread = !readsAll && !isShared && !isTransient;
     const results =
-      memoName === null || mayChange ? null : rowResults(memoName, slots, members!, computed, kept);
+      memoName === null || mayChange
+        ? null
+        : rowResults(memoName, slots, members!, computedSlots, kept);
     let memo: ResultMemo | null | undefined;
     return {
       compiled: one,
@@ -108,8 +113,8 @@ function decidingSlots(
   const ownSlot = slots.field(field.name);
   const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
   if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
-  const own = expression.usesName('value') ? [ownSlot] : [];
-  return Array.from(new Set([...reads.map(({ slot }) => slot), ...own]));
+  const ownSlots = expression.usesName('value') ? [ownSlot] : [];
+  return Array.from(new Set([...reads.map(({ slot }) => slot), ...ownSlots]));
 }
 
 /** Whether an expression calls functions of datasets, reads up to three fields alone, and changes nothing. */

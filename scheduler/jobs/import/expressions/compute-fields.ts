@@ -29,7 +29,7 @@ export interface ComputationInput {
   readonly inputs: Columns;
   /** The functions of the host that the expressions may call. */
   readonly host: ExpressionHost;
-  /** What the thread keeps of the job's results; by default, results are kept for the chunk alone. */
+  /** The results of the job that the thread keeps; by default, results are kept for the chunk alone. */
   readonly kept?: JobResults;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
@@ -75,9 +75,9 @@ class Computation {
   constructor(input: ComputationInput) {
     this.#input = input;
     const { expressions, inputs, isLenient } = input;
-    const whole = new Map(inputs.map((column) => [column.name, column]));
-    const declared = new Set([...expressions.declared, ...whole.keys()]);
-    this.#slots = new RecordSlots(input.batch, whole, declared);
+    const wholeColumns = new Map(inputs.map((column) => [column.name, column]));
+    const declaredNames = new Set([...expressions.declared, ...wholeColumns.keys()]);
+    this.#slots = new RecordSlots(input.batch, wholeColumns, declaredNames);
     this.#context = new RecordContext({
       isDisabled: isLenient,
       reject: (_line, _code, _field, message) => void (this.#misfit ??= message),
@@ -89,7 +89,7 @@ class Computation {
   run(): ComputedBatch {
     const { batch, columns } = this.#input;
     const fields = recordFields({
-      declared: [...columns, ...batch.seen.filter(({ name }) => !has(columns, name))],
+      declared: [...columns, ...batch.seen.filter(({ name }) => !hasColumn(columns, name))],
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
@@ -123,20 +123,22 @@ class Computation {
     ];
     const { rows } = batch;
     const end = performance.now() + timeoutMs;
-    const given = { rows, slots: this.#slots, variables, host, kept, end };
-    const evaluationOf = (step: ComputationStep) => new StepEvaluation({ ...given, steps: [step] });
-    const joined = joinedSteps(steps, evaluationOf);
-    const others: ComputationStep[] = [];
+    const givenInput = { rows, slots: this.#slots, variables, host, kept, end };
+    const evaluationOf = (step: ComputationStep) =>
+      new StepEvaluation({ ...givenInput, steps: [step] });
+    const stepsJoined = joinedSteps(steps, evaluationOf);
+    const otherSteps: ComputationStep[] = [];
     for (const step of steps) {
-      if (!step.isIndependent && !joined.has(step)) {
-        others.push(step);
+      if (!step.isIndependent && !stepsJoined.has(step)) {
+        otherSteps.push(step);
         continue;
       }
       const evaluation = evaluationOf(step);
-      if (!this.#computeColumn(evaluation, step, joined.get(step)))
+      if (!this.#computeColumn(evaluation, step, stepsJoined.get(step)))
         this.#evaluateRecords(evaluation);
     }
-    if (others.length > 0) this.#evaluateRecords(new StepEvaluation({ ...given, steps: others }));
+    if (otherSteps.length > 0)
+      this.#evaluateRecords(new StepEvaluation({ ...givenInput, steps: otherSteps }));
   }
 
   /** Computes the results of a step for all records at once, if that is possible. */
@@ -170,8 +172,8 @@ class Computation {
   /** Computes and stores the value of a field; None after an error. */
   #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     const { column, name } = step;
-    const known = evaluation.known(step, row);
-    let result = known === undefined ? evaluation.compute(step, row) : known.result;
+    const knownResult = evaluation.known(step, row);
+    let result = knownResult === undefined ? evaluation.compute(step, row) : knownResult.result;
     if (result instanceof ExpressionError) {
       this.#errors.note(row, name, result.text);
       result = null;
@@ -197,11 +199,11 @@ class Computation {
     if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return false;
     const column = columnOf();
     if (column === null) return false;
-    const own = this.#slots.field(errorsField);
+    const errorsSlot = this.#slots.field(errorsField);
     for (let row = 0; row < this.#input.batch.rows; row++) {
       const errors = this.#errors.of(row, names);
       this.#slots.go(row);
-      const value = errors.length > 0 ? dictOf(errors) : this.#slots.value(own);
+      const value = errors.length > 0 ? dictOf(errors) : this.#slots.value(errorsSlot);
       if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
@@ -218,18 +220,19 @@ export const lenientRules = {
   allowNewFields: true,
 };
 
-function has(columns: Columns, name: string): boolean {
+function hasColumn(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);
 }
 
-/** The batch with the made columns instead of those of the input that have their names, or that transient fields replace. */
+/** The batch in which the new columns replace input columns of the same names and those of transient fields. */
 function withColumns(
   batch: Batch,
   made: readonly ValueColumn[],
   computed: ReadonlySet<string>,
 ): Batch {
   const declarations = made.map((column) => column.column());
-  const isKept = ({ name }: Column): boolean => !computed.has(name) && !has(declarations, name);
+  const isKept = ({ name }: Column): boolean =>
+    !computed.has(name) && !hasColumn(declarations, name);
   const stored = [
     ...batch.columns.flatMap((column, i) =>
       isKept(column) ? [{ column, data: batch.data.data.children[i]! }] : [],
@@ -238,8 +241,8 @@ function withColumns(
       column.seen === undefined ? [{ column, data: made[i]!.finish(batch.rows) }] : [],
     ),
   ];
-  const seen = [...batch.seen.filter(isKept), ...declarations];
+  const seenColumns = [...batch.seen.filter(isKept), ...declarations];
   const columns = storedColumns(stored.map(({ column }) => column));
   const data = stored.map((one) => one.data);
-  return { ...makeBatch(columns, batch.rows, data), seen };
+  return { ...makeBatch(columns, batch.rows, data), seen: seenColumns };
 }

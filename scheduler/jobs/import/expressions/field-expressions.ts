@@ -29,7 +29,7 @@ export interface FieldExpressions extends EvaluationOrigin {
   readonly targetDataset: string | null;
 }
 
-/** What the expressions of an import need for the chunks of one source: plain data. */
+/** The expressions of an import for the chunks of one source: plain data. */
 export interface SourceExpressions extends FieldExpressions {
   /** Null for records of the request. */
   readonly sourceFilename: string | null;
@@ -37,7 +37,7 @@ export interface SourceExpressions extends FieldExpressions {
   readonly sourceDataset?: string;
 }
 
-/** Whether expressions make other records of each record, so that every field is a result of them. */
+/** Whether expressions make new records of each record, so that every field is a result of them. */
 export function makesRecords({
   preExpression,
   postExpression,
@@ -63,16 +63,16 @@ export function expressionsOf(
   fields: readonly FieldRow[],
   columns: Columns,
 ): FieldExpressions | null {
-  const given = row.targetFields.filter(hasExpression);
-  const computed = [...storedExpressions(fields, given), ...given];
+  const givenFields = row.targetFields.filter(hasExpression);
+  const computedFields = [...storedExpressions(fields, givenFields), ...givenFields];
   const params = row.annotatorParams ?? {};
   const { data = {}, include_errors: includeErrors } = params;
   const text = (key: string): string => String(params[key] ?? '').trim();
   const preExpression = text('pre_annotation_expression');
   const postExpression = text('post_annotation_expression');
-  if (computed.length === 0 && preExpression === '' && postExpression === '') return null;
+  if (computedFields.length === 0 && preExpression === '' && postExpression === '') return null;
   return {
-    fields: computed.map((field) => typedBy(field, fields)),
+    fields: computedFields.map((field) => typedBy(field, fields)),
     preExpression,
     postExpression,
     data: stringifyJson(data ?? {}),
@@ -92,9 +92,9 @@ function storedExpressions(
   fields: readonly FieldRow[],
   given: readonly JsonObject[],
 ): readonly JsonObject[] {
-  const named = new Set(given.map(({ name }) => name));
+  const givenNames = new Set(given.map(({ name }) => name));
   return fields.flatMap(({ name, path, expression, dependsOn, ordering }) =>
-    expression && path.length === 1 && !named.has(name)
+    expression && path.length === 1 && !givenNames.has(name)
       ? [{ name, expression, depends_on: [...dependsOn], ordering: ordering ?? 0 }]
       : [],
   );
@@ -141,14 +141,14 @@ export function expressionData({ data }: FieldExpressions): PyDict {
   return value instanceof PyDict ? value : new PyDict();
 }
 
-/** The expressions that were compiled last in this thread: those of the next chunk are mostly the same. */
-let last: { readonly key: string; readonly compiled: readonly CompiledField[] } | undefined;
+/** The expressions that this thread compiled last: the next chunk mostly has the same ones. */
+let lastCompiled: { readonly key: string; readonly compiled: readonly CompiledField[] } | undefined;
 
 /** The expressions in the order in which they run. */
 export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
   const names = Array.from(expressionData(expressions).map.keys(), String);
   const key = stringifyJson([expressions.fields, names]);
-  if (last?.key !== key)
-    last = { key, compiled: compileFields(expressions.fields.map(annotationField), names) };
-  return last.compiled;
+  if (lastCompiled?.key !== key)
+    lastCompiled = { key, compiled: compileFields(expressions.fields.map(annotationField), names) };
+  return lastCompiled.compiled;
 }

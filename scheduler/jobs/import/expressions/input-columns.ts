@@ -32,20 +32,20 @@ export function seesOther(
   { known, read }: { readonly known: Columns; readonly read: InputFields },
 ): boolean {
   const isRead = ({ name }: Column): boolean => read === 'all' || read.has(name);
-  return differ(chunk, final.filter(isRead), known);
+  return differs(chunk, final.filter(isRead), known);
 }
 
 /** `known` are columns that are None where a chunk lacks them. */
-function differ(chunk: Columns, final: Columns, known: Columns): boolean {
+function differs(chunk: Columns, final: Columns, known: Columns): boolean {
   const byName = new Map(chunk.map((column) => [column.name, column]));
   return final.some((column) => {
     const own = byName.get(column.name);
-    const fixed = known.find(({ name }) => name === column.name);
-    if (own === undefined) return fixed === undefined;
+    const fixedColumn = known.find(({ name }) => name === column.name);
+    if (own === undefined) return fixedColumn === undefined;
     if (own.seen === 'null') return own.isList; // empty lists are no nulls
     if (own.seen !== undefined || own.type !== column.type || own.isList !== column.isList)
       return true;
-    return differ(own.children ?? [], column.children ?? [], fixed?.children ?? []);
+    return differs(own.children ?? [], column.children ?? [], fixedColumn?.children ?? []);
   });
 }
 
@@ -59,13 +59,13 @@ export function readColumns(
   expressions: FieldExpressions,
 ): Columns {
   if (makesRecords(expressions)) return input;
-  const computed = computedNames(expressions);
-  const kept = stored.filter(({ name }) => !computed.has(name));
-  const names = new Set(kept.map(({ name }) => name));
-  return [...kept, ...input.filter(({ name }) => !names.has(name))];
+  const namesComputed = computedNames(expressions);
+  const keptColumns = stored.filter(({ name }) => !namesComputed.has(name));
+  const names = new Set(keptColumns.map(({ name }) => name));
+  return [...keptColumns, ...input.filter(({ name }) => !names.has(name))];
 }
 
-/** The columns of the input whose types hint at those of the fields that expressions make of them. */
+/** The columns of the input whose types are hints for fields that expressions compute from them. */
 export function typeHints(columns: Columns): Columns {
   return columns.filter(({ type, isList }) => !isList && type !== 'object');
 }

@@ -9,7 +9,7 @@ import { knownResult, ValueMemo, type KnownResult } from './value-memo.js';
  */
 const maxBytes = 48_000_000;
 const maxJobBytes = 64_000_000;
-/** What a different value takes besides its bytes. */
+/** The estimated size of a distinct value besides its bytes. */
 const bytesPerValue = 60;
 
 /** The results of the expressions of a job that call functions of datasets, as far as a thread keeps them. */
@@ -35,7 +35,7 @@ export class KeyedResults {
   readonly tables: readonly ValueTable[];
   /** The results that are texts or None and were made for a chunk at once. */
   readonly texts = new TextResults();
-  /** The codes of the values of a column together with those of the columns before. */
+  /** The codes of a column's values combined with those of the columns before it. */
   readonly #pairs: readonly PairTable[];
   #latest: (KnownResult | undefined)[] = [];
   #earlier: (KnownResult | undefined)[] = [];
@@ -47,7 +47,7 @@ export class KeyedResults {
     this.#pairs = this.tables.slice(1).map(() => new PairTable());
   }
 
-  /** What is kept, estimated in bytes. */
+  /** The estimated size of what is kept, in bytes. */
   get bytes(): number {
     const values = this.tables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
     const pairs = this.#pairs.reduce((sum, one) => sum + bytesPerValue * one.size, 0);
@@ -64,7 +64,7 @@ export class KeyedResults {
     return this.texts.byteLength > maxBytes;
   }
 
-  /** A code for the values of all columns in each record, by the codes of each column; -1 where one of these is. */
+  /** A code for the combined values of all columns in each record, from the codes of each column; -1 where one of these is. */
   joint(columns: readonly Int32Array[]): Int32Array {
     return columns.reduce((joint, column, i) => {
       const pairs = this.#pairs[i - 1]!;
@@ -75,11 +75,11 @@ export class KeyedResults {
   find(code: number): KnownResult | undefined {
     const text = this.texts.find(code);
     if (text !== undefined) return knownResult(text, 0);
-    const latest = this.#latest[code];
-    if (latest !== undefined) return latest;
-    const earlier = this.#earlier[code];
-    if (earlier !== undefined) this.keep(code, earlier);
-    return earlier;
+    const latestResult = this.#latest[code];
+    if (latestResult !== undefined) return latestResult;
+    const earlierResult = this.#earlier[code];
+    if (earlierResult !== undefined) this.keep(code, earlierResult);
+    return earlierResult;
   }
 
   keep(code: number, known: KnownResult): void {

@@ -15,12 +15,12 @@ import type { ComputationStep } from './computation-step.js';
 import type { RowResults } from './row-results.js';
 import type { StepEvaluation } from './step-evaluation.js';
 
-/** So few calls are made alone. */
+/** Fewer calls than this are made one by one. */
 const fewCalls = 8;
-/** What the results for the records of a chunk may take that are no texts, estimated in bytes. */
+/** The estimated limit of results, other than texts, for the records of a chunk, in bytes. */
 const mostBytes = 48_000_000;
 
-/** A step that calls a function of datasets with a text of the record, which alone decides its result, and these calls. */
+/** A step that calls a dataset function with a text of the record, which alone decides its result, and these calls. */
 export interface JoinedStep {
   readonly step: ComputationStep;
   readonly calls: UniformCalls;
@@ -36,7 +36,7 @@ export function joinedSteps(
   steps: readonly ComputationStep[],
   evaluationOf: (step: ComputationStep) => StepEvaluation,
 ): ReadonlyMap<ComputationStep, JoinedStep> {
-  const joined = new Map<ComputationStep, JoinedStep>();
+  const joinedByStep = new Map<ComputationStep, JoinedStep>();
   const keys = new Set<string>();
   for (const step of steps) {
     if ((step.compiled.expression?.datasetCalls ?? 0) === 0) continue;
@@ -46,9 +46,9 @@ export function joinedSteps(
     const calls = texts === null ? undefined : evaluation!.uniformCalls(step);
     if (calls === undefined || keys.has(calls.key)) return new Map();
     keys.add(calls.key);
-    joined.set(step, { step, calls, texts: texts!, results: results! });
+    joinedByStep.set(step, { step, calls, texts: texts!, results: results! });
   }
-  return joined;
+  return joinedByStep;
 }
 
 /**
@@ -67,31 +67,32 @@ export function computeJoined(joined: JoinedStep, evaluation: StepEvaluation): E
   if (unknown.some((row) => lengthAt(texts, row) > longestMissedValue)) return null;
   const failed = new Map<number, ExpressionError>();
   /** The results that are neither texts nor None, by code, and what they take. */
-  const others = new Map<number, PyValue>();
+  const otherResults = new Map<number, PyValue>();
   let bytes = 0;
   const settle = (row: number): void => {
     const code = codes[row]!;
-    if (keyed.texts.has(code) || failed.has(code) || others.has(code)) return;
-    const known = results.find(row);
-    const result = known === undefined ? evaluatedAt(evaluation, step, row) : known.result;
+    if (keyed.texts.has(code) || failed.has(code) || otherResults.has(code)) return;
+    const knownResult = results.find(row);
+    const result =
+      knownResult === undefined ? evaluatedAt(evaluation, step, row) : knownResult.result;
     if (result instanceof ExpressionError) failed.set(code, result);
     else if (!keptAsText(results, code, result)) {
-      others.set(code, result);
+      otherResults.set(code, result);
       bytes += results.find(row)?.bytes ?? 0;
     }
   };
   for (let from = 0; from < unknown.length; from += recordsAhead) {
     if (evaluation.isLate() || keyed.isFull || bytes > mostBytes) return null;
-    const some = unknown.slice(from, from + recordsAhead);
-    if (some.length > fewCalls) takeAnswers(joined, evaluation, some);
-    // As long as the answers are known, which may be forgotten when there are others.
-    for (const row of some) settle(row);
+    const someRows = unknown.slice(from, from + recordsAhead);
+    if (someRows.length > fewCalls) takeAnswers(joined, evaluation, someRows);
+    // Settled before further calls are answered, because their answers may be forgotten then.
+    for (const row of someRows) settle(row);
   }
   for (const row of rows) {
     if (keyed.isFull || bytes > mostBytes) return null;
     settle(row);
   }
-  if (!appendAll(joined, rows, others)) return null;
+  if (!appendAll(joined, rows, otherResults)) return null;
   const errors = new Map<number, ExpressionError>();
   if (failed.size > 0)
     for (const [row, code] of codes.entries())
@@ -101,12 +102,12 @@ export function computeJoined(joined: JoinedStep, evaluation: StepEvaluation): E
 
 /** The first record with each code. */
 function firstRows(codes: Int32Array): readonly number[] {
-  const seen = new Uint8Array(codes.reduce((most, code) => Math.max(most, code), 0) + 1);
+  const seenCodes = new Uint8Array(codes.reduce((most, code) => Math.max(most, code), 0) + 1);
   const rows: number[] = [];
   for (let row = 0; row < codes.length; row++) {
     const code = codes[row]!;
-    if (seen[code] === 1) continue;
-    seen[code] = 1;
+    if (seenCodes[code] === 1) continue;
+    seenCodes[code] = 1;
     rows.push(row);
   }
   return rows;
@@ -185,13 +186,13 @@ function appendAll(
   rows: readonly number[],
   others: ReadonlyMap<number, PyValue>,
 ): boolean {
-  const used = rows.map((row) => codes[row]!);
+  const usedCodes = rows.map((row) => codes[row]!);
   if (others.size === 0) {
-    for (const code of used) keyed.texts.reserve(code);
-    return appendEntries(column!, keyed.texts, codes, used);
+    for (const code of usedCodes) keyed.texts.reserve(code);
+    return appendEntries(column!, keyed.texts, codes, usedCodes);
   }
-  const size = used.reduce((most, code) => Math.max(most, code + 1), 0);
+  const size = usedCodes.reduce((most, code) => Math.max(most, code + 1), 0);
   const values: (PyValue | undefined)[] = Array.from({ length: size });
-  for (const code of used) values[code] = others.get(code) ?? keyed.texts.find(code);
+  for (const code of usedCodes) values[code] = others.get(code) ?? keyed.texts.find(code);
   return appendResults(column!, values, codes, compiled.field.dataType === 'integer');
 }

@@ -43,12 +43,13 @@ export class RecordColumns {
   finish(): Batch {
     const rows = this.#rows;
     for (const column of this.#made) column.padTo(rows);
-    const seen = this.#made.map((column) => column.column());
-    const stored: { readonly column: Column; readonly data: Data }[] = seen.flatMap((column, i) =>
-      column.seen === undefined ? [{ column, data: this.#made[i]!.finish(rows) }] : [],
+    const seenColumns = this.#made.map((column) => column.column());
+    const stored: { readonly column: Column; readonly data: Data }[] = seenColumns.flatMap(
+      (column, i) =>
+        column.seen === undefined ? [{ column, data: this.#made[i]!.finish(rows) }] : [],
     );
     const columns = storedColumns(stored.map(({ column }) => column));
-    return { ...makeBatch(columns, rows, stored.map(({ data }) => data)), seen }; // prettier-ignore
+    return { ...makeBatch(columns, rows, stored.map(({ data }) => data)), seen: seenColumns }; // prettier-ignore
   }
 
   /** Releases the buffers; the finished batch must not be used afterwards. */

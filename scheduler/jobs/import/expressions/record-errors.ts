@@ -2,11 +2,11 @@
 export const errorsField = '_errors';
 
 /** The longest message of an error that is stored, characters. */
-const maxMessage = 500;
+const maxMessageChars = 500;
 
-/** A message as it is stored. */
-export function shortened(message: string): string {
-  return message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
+/** A message, shortened for storage. */
+export function shortenMessage(message: string): string {
+  return message.length <= maxMessageChars ? message : `${message.slice(0, maxMessageChars)}…`;
 }
 
 /** The errors of the expressions of a chunk, which are noted field by field and reported record by record. */
@@ -15,7 +15,7 @@ export class ExpressionErrors {
 
   note(row: number, field: string, message: string): void {
     const errors = this.#byRow.get(row) ?? new Map<string, string>();
-    this.#byRow.set(row, errors.set(field, shortened(message)));
+    this.#byRow.set(row, errors.set(field, shortenMessage(message)));
   }
 
   get isEmpty(): boolean {

@@ -8,14 +8,14 @@ import type { Batch } from '../../../../engine/ingest/batch.js';
 import { combinedCodes, type DictionaryCodes } from './column-codes.js';
 import { memberReader, type FieldReader } from './column-values.js';
 
-/** Where a value is that an expression reads: what a slot has, or a member of the object there. */
+/** The location of a value that an expression reads: the value of a slot, or a member of the object in it. */
 export interface SlotMember {
   readonly slot: number;
-  /** The names of the members after those of the slot. */
+  /** The names of the members below the slot. */
   readonly rest: MemberPath;
 }
 
-/** What the values of a slot are before an expression replaces them: read from the chunk, or the same in all records. */
+/** The values of a slot before an expression replaces them: read from the chunk, or the same in all records. */
 type SlotSource = FieldReader | null | undefined;
 
 /** The values of the current record that expressions read. Each is made when it is asked for first. */
@@ -53,8 +53,8 @@ export class RecordSlots implements RecordFields {
   }
 
   /**
-   * Where the value at a path is. A member has a slot of its own unless its whole field has one, so ask for whole fields first, or its
-   * column cannot be read alone.
+   * The location of the value at a path. A member gets its own slot unless its whole field has one, so ask for whole fields first, or its column
+   * cannot be read alone.
    */
   member(path: MemberPath): SlotMember {
     const [name = '', ...rest] = path;
@@ -63,7 +63,7 @@ export class RecordSlots implements RecordFields {
     return { slot: this.#slot(path, () => source), rest: [] };
   }
 
-  /** Goes to another record. */
+  /** Moves to another record. */
   go(row: number): void {
     this.#row = row;
   }
@@ -95,15 +95,15 @@ export class RecordSlots implements RecordFields {
 
   /** Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, but null for no column. */
   codes(slot: number): DictionaryCodes | null {
-    const known = this.#codes.get(slot);
-    if (known !== undefined) return known;
+    const cachedCodes = this.#codes.get(slot);
+    if (cachedCodes !== undefined) return cachedCodes;
     const source = this.#sources[slot];
     const codes = source === null ? combinedCodes([], this.#batch.rows) : (source?.codes() ?? null);
     this.#codes.set(slot, codes);
     return codes;
   }
 
-  /** Where the values of a slot come from before expressions replace them; undefined if no column has them. */
+  /** The source of a slot's values before expressions replace them; undefined if no column has them. */
   column(slot: number): FieldReader | undefined {
     return this.#sources[slot] ?? undefined;
   }
@@ -135,8 +135,8 @@ export class RecordSlots implements RecordFields {
 
   #slot(path: MemberPath, source: () => SlotSource): number {
     const key = pathKey(path);
-    const known = this.#slots.get(key);
-    if (known !== undefined) return known;
+    const cachedSlot = this.#slots.get(key);
+    if (cachedSlot !== undefined) return cachedSlot;
     const slot = this.#paths.push(path) - 1;
     this.#slots.set(key, slot);
     this.#sources.push(source());
@@ -144,7 +144,7 @@ export class RecordSlots implements RecordFields {
     return slot;
   }
 
-  /** Where the values at a path come from. Null is None in all records; of a member, it says that the whole field is needed. */
+  /** The source of the values at a path. Null stands for None in all records; for a member, it means that the whole field is needed. */
   #source([name = '', ...members]: MemberPath): SlotSource {
     const { columns, data } = this.#batch;
     const at = columns.findIndex((column) => column.name === name);

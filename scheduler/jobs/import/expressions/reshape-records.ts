@@ -14,7 +14,7 @@ import {
 import { annotationField, expressionData } from './field-expressions.js';
 import { computedNames, typeHints } from './input-columns.js';
 import { RecordColumns } from './record-columns.js';
-import { errorsField, shortened } from './record-errors.js';
+import { errorsField, shortenMessage } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
@@ -31,7 +31,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     reject: (_line, _code, _field, message) => void (misfit ??= message),
     warn: (line, code, field, message) => collector.warn(line, code, field, message),
   });
-  const made = new RecordColumns(columns, typeHints(batch.columns), context);
+  const recordColumns = new RecordColumns(columns, typeHints(batch.columns), context);
   const names = [...expressions.declared, ...inputs.map(({ name }) => name)];
   const slots = new RecordSlots(batch, new Map(inputs.map((one) => [one.name, one])), new Set());
   slots.all();
@@ -47,8 +47,8 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     ...(sourceFilename !== null && { sourceFilename }),
     ...(sourceDataset !== undefined && { sourceDataset }),
   });
-  const computed = computedNames(expressions);
-  const dropped = (input.dropped ?? []).filter(([name]) => !computed.has(name!));
+  const namesComputed = computedNames(expressions);
+  const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
   const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
 
   /** Stores a record; a value that does not fit its field becomes null and an error of the record. */
@@ -56,22 +56,22 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     const errors = record.map.get(errorsField);
     const messages = errors instanceof PyDict ? new Map(errors.map) : new Map<unknown, PyValue>();
     for (const [name, message] of messages)
-      collector.warn(context.line, codes.expressionError, String(name), shortened(String(message)));
-    for (const path of dropped) removePath(record, path);
+      collector.warn(context.line, codes.expressionError, String(name), shortenMessage(String(message)));
+    for (const path of droppedPaths) removePath(record, path);
     for (const [name, value] of record.map) {
       if (value === null || name === errorsField) continue;
       misfit = null;
-      made.append(String(name), value);
+      recordColumns.append(String(name), value);
       if (misfit === null) continue;
-      collector.warn(context.line, codes.expressionError, String(name), shortened(misfit));
+      collector.warn(context.line, codes.expressionError, String(name), shortenMessage(misfit));
       messages.set(name, misfit);
     }
     if (messages.size > 0 && expressions.includeErrors) {
       const stored = new PyDict();
-      for (const [name, message] of messages) stored.map.set(String(name), shortened(String(message)));
-      made.append(errorsField, stored);
+      for (const [name, message] of messages) stored.map.set(String(name), shortenMessage(String(message)));
+      recordColumns.append(errorsField, stored);
     }
-    made.endRecord();
+    recordColumns.endRecord();
   }; // prettier-ignore
 
   const recordAt = (row: number): PyDict => {
@@ -94,17 +94,17 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
       for (const one of annotation.annotate(record, host).records) store(one);
       continue;
     }
-    const late = new PyDict();
-    late.map.set('pre_annotation_expression', lateMessage);
-    record.map.set(errorsField, late);
+    const lateErrors = new PyDict();
+    lateErrors.map.set('pre_annotation_expression', lateMessage);
+    record.map.set(errorsField, lateErrors);
     store(record);
   }
-  const reshaped = made.finish();
+  const reshaped = recordColumns.finish();
   return {
     batch: reshaped,
     findings: collector.result(),
     storesErrors: reshaped.columns.some(({ name }) => name === errorsField),
-    release: () => made.release(),
+    release: () => recordColumns.release(),
   };
 }
 

@@ -11,9 +11,9 @@ export function resultMemo(
   if (inputs.length > 3) return null;
   const codes: DictionaryCodes[] = [];
   for (const slot of inputs) {
-    const one = slots.codes(slot);
-    if (one === null) return null;
-    codes.push(one);
+    const slotCodes = slots.codes(slot);
+    if (slotCodes === null) return null;
+    codes.push(slotCodes);
   }
   const all = combinedCodes(codes, rows);
   return all && new ResultMemo(all);
@@ -24,9 +24,9 @@ export function resultMemo(
  * consequences, need few evaluations.
  */
 export class ResultMemo {
-  /** By record, the number of the values that decide the result; -1 where the result must be computed. */
+  /** For each record, the number of the values that decide the result; -1 where the result must be computed. */
   readonly codes: Int32Array;
-  /** Above all numbers. */
+  /** A number greater than all codes. */
   readonly size: number;
   readonly #results: (PyValue | undefined)[] = [];
 

@@ -4,12 +4,12 @@ import type { KnownResult } from './value-memo.js';
 
 /** The results of an expression in the records of a chunk, by codes that stand for the values that it reads. */
 export class RowResults {
-  /** By record; 0 for None, and -1 for values without a code. */
+  /** For each record, a code; 0 for None, and -1 for values without a code. */
   readonly codes: Int32Array;
   readonly keyed: KeyedResults;
   /** The results that an evaluation ahead gave without all answers, by code; undefined after an error. */
   readonly #tried = new Map<number, PyValue | undefined>();
-  /** Calls whose values are the results of records, and these records. */
+  /** Calls whose values are the results of records, and the records. */
   #calls: MissedCall[] = [];
   #rowsOfCalls: number[] = [];
 
@@ -36,7 +36,7 @@ export class RowResults {
     this.#tried.clear();
   }
 
-  /** Takes the calls that were noted with records; `use` gets each of them with its record. */
+  /** Takes the calls that were noted with records; calls `use` with each of them and its record. */
   takeCalls(use: (call: MissedCall, row: number) => void): void {
     const [calls, rows] = [this.#calls, this.#rowsOfCalls];
     this.#calls = [];

@@ -18,7 +18,7 @@ import type { JobResults } from './job-results.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
 import { knownResult } from './value-memo.js';
 
-/** What the steps of a chunk are evaluated with. */
+/** The input for evaluating the steps of a chunk. */
 export interface EvaluationInput {
   readonly steps: readonly ComputationStep[];
   readonly rows: number;
@@ -27,11 +27,11 @@ export interface EvaluationInput {
   readonly variables: (PyValue | undefined)[];
   readonly host: ExpressionHost;
   readonly kept: JobResults;
-  /** When the time of the chunk is over, as `performance.now()` has it. */
+  /** The end of the chunk's time, on the clock of `performance.now()`. */
   readonly end: number;
 }
 
-/** The time is looked at after so many evaluations, unless one of them takes long: looking at it costs as much as a simple one. */
+/** The number of evaluations after which the clock is read, unless one takes long: reading it costs as much as a simple evaluation. */
 const clockInterval = 64;
 
 /** Evaluates steps of a chunk record by record, and keeps results that other records need. */
@@ -78,7 +78,7 @@ export class StepEvaluation {
     return (this.#isLate ||= performance.now() > this.#end);
   }
 
-  /** Goes to a record. */
+  /** Moves to a record. */
   go(row: number): void {
     this.slots.go(row);
     if (this.#evaluations >= clockInterval) this.isLate();
@@ -119,10 +119,10 @@ export class StepEvaluation {
     callAhead(host, this.#passes, (ahead) => {
       this.#host = ahead.host;
       for (const step of steps) this.#startPass(step);
-      let evaluated = 0;
+      let evaluatedRows = 0;
       for (let row = from; row < to && !this.#isLate; row++) {
-        if (this.#evaluatedAhead(ahead, row)) evaluated++;
-        if (isFirst && evaluated === recordsAhead) to = row + 1;
+        if (this.#evaluatedAhead(ahead, row)) evaluatedRows++;
+        if (isFirst && evaluatedRows === recordsAhead) to = row + 1;
       }
       isFirst = false;
     });
@@ -140,7 +140,7 @@ export class StepEvaluation {
     try {
       expression.evaluatePaths([placeholder], this.slots, this.#variables, ahead.host);
     } catch (error) {
-      // What the call returned here may be of no use to the expression.
+      // The value that the call returned may be of no use to the expression.
       noResult(error);
     }
     const calls = ahead.uniformCalls(placeholder);
@@ -159,7 +159,7 @@ export class StepEvaluation {
     else this.keep(step, result, row);
   }
 
-  /** Evaluates steps for a record; false if all of their results were known, or those of other records with the same values. */
+  /** Evaluates steps for a record; false if all results were known, also from other records with the same values. */
   #evaluatedAhead(ahead: CallsAhead, row: number): boolean {
     this.go(row);
     const missed = ahead.missed;
@@ -171,9 +171,9 @@ export class StepEvaluation {
         this.set(step, results.triedResult(row) ?? null);
         continue;
       }
-      const known = this.known(step, row);
-      if (known !== undefined) {
-        this.set(step, known.result);
+      const knownValue = this.known(step, row);
+      if (knownValue !== undefined) {
+        this.set(step, knownValue.result);
         continue;
       }
       isEvaluated = true;
@@ -244,16 +244,16 @@ export class StepEvaluation {
     if (mayChange && typeof result === 'object' && result !== null) return;
     memo()?.keep(row, result);
     if (memoName === null) return;
-    const known = knownResult(result, compiled.expression!.runtime.budget.memory);
-    if (results?.isCoded(row)) results.keep(row, known);
-    else this.#kept.memo.keep(memoName, step.arguments, known);
+    const knownFailure = knownResult(result, compiled.expression!.runtime.budget.memory);
+    if (results?.isCoded(row)) results.keep(row, knownFailure);
+    else this.#kept.memo.keep(memoName, step.arguments, knownFailure);
   }
 
-  /** The values that a step reads. */
+  /** Reads the values of a step. */
   #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
-    const given = step.arguments;
-    for (let i = 0; i < reads.length; i++) given[i] = this.slots.memberValue(reads[i]!);
-    return given;
+    const stepArguments = step.arguments;
+    for (let i = 0; i < reads.length; i++) stepArguments[i] = this.slots.memberValue(reads[i]!);
+    return stepArguments;
   }
 
   #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
@@ -284,7 +284,7 @@ const placeholder = '\u0001text\u0002';
 /** Memory and steps that an evaluation uses at most for the value of a `MissedCall` and its cast. */
 const roomOfValue = [100 * longestMissedValue, 4 * longestMissedValue] as const;
 
-/** What an evaluation ahead gives that ended with an error of the language; any other one is thrown on. */
+/** The result of an evaluation ahead that ended with an error of the language; any other error is thrown again. */
 function noResult(error: unknown): undefined {
   expressionErrorOf(error);
 }

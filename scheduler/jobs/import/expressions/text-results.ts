@@ -1,9 +1,9 @@
 import { wordBytes, type TextDictionary } from '../../../../engine/ingest/text-dictionary.js';
 
-/** What is known of the result with a code. */
+/** The kinds of the result with a code. */
 const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];
 
-/** Results that are texts or None, by small numbers, as bytes that columns take over: no value is made of them. */
+/** Results that are texts or None, by code, as bytes that columns take over: no value is made of them. */
 export class TextResults implements TextDictionary {
   bytes = new DataView(new ArrayBuffer(1 << 12));
   begins = new Int32Array(0);
@@ -11,7 +11,7 @@ export class TextResults implements TextDictionary {
   nulls = new Uint8Array(0);
   #end = 0;
 
-  /** What the results take, in bytes. */
+  /** The size of the results in bytes. */
   get byteLength(): number {
     return this.#end + 9 * this.nulls.length;
   }
@@ -45,9 +45,9 @@ export class TextResults implements TextDictionary {
     const { length } = this.nulls;
     if (code < length) return;
     const size = Math.max(code + 1, 2 * length, 1 << 10);
-    this.begins = longer(this.begins, new Int32Array(size));
-    this.ends = longer(this.ends, new Int32Array(size));
-    this.nulls = longer(this.nulls, new Uint8Array(size).fill(isUnknown));
+    this.begins = growNumbers(this.begins, new Int32Array(size));
+    this.ends = growNumbers(this.ends, new Int32Array(size));
+    this.nulls = growNumbers(this.nulls, new Uint8Array(size).fill(isUnknown));
   }
 
   /** Keeps the text `source[from..to)`, which must be UTF-8. */
@@ -55,9 +55,9 @@ export class TextResults implements TextDictionary {
     this.reserve(code);
     const end = this.#end + to - from;
     if (end + wordBytes > this.bytes.byteLength) {
-      const grown = new Uint8Array(2 * (end + wordBytes));
-      grown.set(new Uint8Array(this.bytes.buffer, 0, this.#end));
-      this.bytes = new DataView(grown.buffer);
+      const grownBytes = new Uint8Array(2 * (end + wordBytes));
+      grownBytes.set(new Uint8Array(this.bytes.buffer, 0, this.#end));
+      this.bytes = new DataView(grownBytes.buffer);
     }
     const { bytes } = this;
     for (let i = from, at = this.#end; i < to; i++, at++) bytes.setUint8(at, source[i]!);
@@ -72,7 +72,7 @@ export class TextResults implements TextDictionary {
   }
 }
 
-function longer<T extends Int32Array | Uint8Array>(numbers: T, grown: T): T {
+function growNumbers<T extends Int32Array | Uint8Array>(numbers: T, grown: T): T {
   grown.set(numbers);
   return grown;
 }

@@ -1,9 +1,9 @@
 import type { PyValue } from '../../../../engine/expression/values/values.js';
 
-/** The most results that are kept, and what they may take, estimated in bytes: half of them each, the latest and those before. */
+/** The most results that are kept, and their estimated size: the latest results and those before get half each. */
 const maxResults = 1 << 18;
 const maxBytes = 32_000_000;
-/** What a result takes besides its value. */
+/** The size of a result besides its value. */
 const bytesPerResult = 100;
 
 /** A result that is kept, and what it takes, estimated in bytes. */
@@ -24,7 +24,7 @@ const shortestPart = 13;
 /** Results by the values of one input; those by several inputs are in maps inside each other. */
 type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;
 
-/** What an expression read. */
+/** The values that an expression read. */
 type ReadValues = readonly (PyValue | undefined)[];
 
 /**
@@ -35,17 +35,17 @@ type ReadValues = readonly (PyValue | undefined)[];
 export class ValueMemo {
   #latest = new Map<string, MemoLevel>();
   #earlier = new Map<string, MemoLevel>();
-  /** How many the latest ones are, and what they take. */
+  /** The number and the size of the latest results. */
   #results = 0;
   #bytes = 0;
 
   /** The result of an expression for these values; undefined if it must be computed. */
   find(expression: string, values: ReadValues): KnownResult | undefined {
-    const latest = resultIn(this.#latest.get(expression), values);
-    if (latest !== undefined) return latest;
-    const earlier = resultIn(this.#earlier.get(expression), values);
-    if (earlier !== undefined) this.#add(expression, values, earlier);
-    return earlier;
+    const latestResult = resultIn(this.#latest.get(expression), values);
+    if (latestResult !== undefined) return latestResult;
+    const earlierResult = resultIn(this.#earlier.get(expression), values);
+    if (earlierResult !== undefined) this.#add(expression, values, earlierResult);
+    return earlierResult;
   }
 
   /** Keeps the result of an expression for these values, unless one of them is no text, number or None. */

@@ -21,15 +21,15 @@ const root = '/beacon/v2/acme';
 const secretWord = 'zyzzyva';
 let publicVault: number;
 /** Ids of the beacons in the public vault, by granularity. */
-let open: Record<'boolean' | 'count' | 'record', number>;
+let openBeacons: Record<'boolean' | 'count' | 'record', number>;
 /** Id of the beacon in the private vault. */
-let closed: number;
+let closedBeacon: number;
 beforeAll(async () => {
   publicVault = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
   const at = { vault_id: publicVault };
-  closed = await newBeacon('record');
-  await ann.patch(`/v2/datasets/${closed}`, { name: secretWord });
-  open = {
+  closedBeacon = await newBeacon('record');
+  await ann.patch(`/v2/datasets/${closedBeacon}`, { name: secretWord });
+  openBeacons = {
     boolean: await newBeacon('boolean', at),
     count: await newBeacon('count', at),
     record: await newBeacon('record', at),
@@ -39,46 +39,48 @@ beforeAll(async () => {
 });
 
 const query = 'assemblyId=GRCh38&referenceName=13&start=32316460&alternateBases=T';
-function variants(client: Client, more: string, dataset?: number): Promise<Answer> {
-  const of = dataset === undefined ? '' : `/datasets/${dataset}`;
-  return client.get(`${root}${of}/g_variants?${query}&${more}`);
+function queryVariants(client: Client, more: string, dataset?: number): Promise<Answer> {
+  const datasetPath = dataset === undefined ? '' : `/datasets/${dataset}`;
+  return client.get(`${root}${datasetPath}/g_variants?${query}&${more}`);
 }
 function datasetsOf(answer: Answer): readonly string[] {
   const { collections } = answer.json['response'] as { collections: { id: string }[] };
   return collections.map(({ id }) => id);
 }
-const plain = (answer: Answer): string => answer.text.replaceAll(/\d+/g, '#');
+const withoutNumbers = (answer: Answer): string => answer.text.replaceAll(/\d+/g, '#');
 
 describe('a beacon has', () => {
   test('the datasets with a granularity that the caller may read', async () => {
-    const shown = [open.boolean, open.count, open.record].map(String);
+    const openIds = [openBeacons.boolean, openBeacons.count, openBeacons.record].map(String);
     for (const client of [anybody, bob, stranger])
-      expect(datasetsOf(await client.get(`${root}/datasets`)).toSorted()).toEqual(shown.toSorted());
-    const own = datasetsOf(await ann.get(`${root}/datasets`));
-    expect(own.toSorted()).toEqual([...shown, String(closed)].toSorted());
+      expect(datasetsOf(await client.get(`${root}/datasets`)).toSorted()).toEqual(
+        openIds.toSorted(),
+      );
+    const ownDatasets = datasetsOf(await ann.get(`${root}/datasets`));
+    expect(ownDatasets.toSorted()).toEqual([...openIds, String(closedBeacon)].toSorted());
   });
 
   test.each(['bob', 'stranger', 'anybody'] as const)('nothing for %s of what they may not read', async (name) => {
     const client = { bob, stranger, anybody }[name];
     const missing = 100_000_000_999_999;
     for (const path of ['', '/g_variants', '/filtering_terms']) {
-      const hidden = await client.get(`${root}/datasets/${closed}${path}`);
-      const none = await client.get(`${root}/datasets/${missing}${path}`);
-      expect([path, hidden.status, hidden.text]).toEqual([path, 404, none.text]);
+      const hidden = await client.get(`${root}/datasets/${closedBeacon}${path}`);
+      const missingAnswer = await client.get(`${root}/datasets/${missing}${path}`);
+      expect([path, hidden.status, hidden.text]).toEqual([path, 404, missingAnswer.text]);
     }
-    const one = await client.get(`${root}/g_variants/${closed}:${await firstRecord(closed)}`);
-    expect([one.status, one.text]).toEqual([404, (await client.get(`${root}/g_variants/${missing}:x`)).text]);
-    for (const dataset of [closed, missing]) {
-      const named = await variants(client, `requestedGranularity=record&datasetIds=${dataset}`);
-      expect([named.status, named.json['responseSummary']]).toEqual([200, { exists: false }]);
-      expect(plain(named)).toEqual(plain(await variants(client, `requestedGranularity=record&datasetIds=${missing}`)));
+    const oneAnswer = await client.get(`${root}/g_variants/${closedBeacon}:${await firstRecord(closedBeacon)}`);
+    expect([oneAnswer.status, oneAnswer.text]).toEqual([404, (await client.get(`${root}/g_variants/${missing}:x`)).text]);
+    for (const dataset of [closedBeacon, missing]) {
+      const namedAnswer = await queryVariants(client, `requestedGranularity=record&datasetIds=${dataset}`);
+      expect([namedAnswer.status, namedAnswer.json['responseSummary']]).toEqual([200, { exists: false }]);
+      expect(withoutNumbers(namedAnswer)).toEqual(withoutNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
     }
     // The answer is as if the dataset were not there.
     const all = `includeResultsetResponses=ALL&requestedGranularity=record`;
-    const before = await variants(client, all);
-    await setGranularity(closed, 'none');
-    expect((await variants(client, all)).text).toBe(before.text);
-    await setGranularity(closed, 'record');
+    const before = await queryVariants(client, all);
+    await setGranularity(closedBeacon, 'none');
+    expect((await queryVariants(client, all)).text).toBe(before.text);
+    await setGranularity(closedBeacon, 'record');
     for (const path of ['', '/datasets', '/filtering_terms', '/map', '/configuration', '/g_variants', '/service-info'])
       expect((await client.get(root + path)).text).not.toContain(secretWord);
   }); // prettier-ignore
@@ -87,9 +89,9 @@ describe('a beacon has', () => {
     const lone = await server.user('lone', { domain: 'quiet' });
     for (const path of ['', '/info', '/service-info', '/map', '/datasets', '/g_variants', '/entry_types', '/configuration', '/filtering_terms']) {
       for (const client of [anybody, ann]) {
-        const quiet = await client.get(`/beacon/v2/quiet${path}`);
+        const quietAnswer = await client.get(`/beacon/v2/quiet${path}`);
         const absent = await client.get(`/beacon/v2/absnt${path}`);
-        expect([path, quiet.status, quiet.text]).toEqual([path, 404, absent.text.replaceAll('absnt', 'quiet')]);
+        expect([path, quietAnswer.status, quietAnswer.text]).toEqual([path, 404, absent.text.replaceAll('absnt', 'quiet')]);
       }
       expect([path, (await lone.get(`/beacon/v2/quiet${path}`)).status]).toEqual([path, 200]);
     }
@@ -101,46 +103,46 @@ describe('a beacon has', () => {
       expect([method, wrong.status, wrong.json['error']]).toEqual([method, 401, { errorCode: 401, errorMessage: expect.stringContaining('not accepted') }]); // prettier-ignore
     }
     expect((await anybody.post(`${root}/g_variants`, {})).status).toBe(200);
-    const long = { filters: ['x'.repeat(70_000)] };
-    expect((await anybody.post(`${root}/g_variants`, { query: long })).status).toBe(413);
-    expect((await ann.post(`${root}/g_variants`, { query: long })).status).toBe(400);
+    const longBody = { filters: ['x'.repeat(70_000)] };
+    expect((await anybody.post(`${root}/g_variants`, { query: longBody })).status).toBe(413);
+    expect((await ann.post(`${root}/g_variants`, { query: longBody })).status).toBe(400);
   });
 });
 
 test('without credentials, requests are limited by their address (W4)', async () => {
-  const limited = await startServer({ rateLimit: 3 });
+  const limitedServer = await startServer({ rateLimit: 3 });
   try {
     const statuses: number[] = [];
     for (let i = 0; i < 4; i++)
-      statuses.push((await send(limited.url, 'POST', `${root}/g_variants`, {})).status);
+      statuses.push((await send(limitedServer.url, 'POST', `${root}/g_variants`, {})).status);
     expect(statuses).toEqual([404, 404, 404, 429]);
-    const refused = await send(limited.url, 'GET', `${root}/info`);
-    expect(refused.json['error']).toEqual({ errorCode: 429, errorMessage: 'Request was throttled.' }); // prettier-ignore
+    const refusedAnswer = await send(limitedServer.url, 'GET', `${root}/info`);
+    expect(refusedAnswer.json['error']).toEqual({ errorCode: 429, errorMessage: 'Request was throttled.' }); // prettier-ignore
   } finally {
-    await limited.close();
+    await limitedServer.close();
   }
 });
 
 describe('the setting of a dataset', () => {
   const total = calls.filter(({ start, alternate }) => start === 32316461 && alternate === 'T').length; // prettier-ignore
   const yes = { exists: true };
-  const counted = { exists: true, numTotalResults: total };
+  const countSummary = { exists: true, numTotalResults: total };
 
   test.each([
     ['boolean', 'boolean', 'boolean', yes],
     ['boolean', 'count', 'boolean', yes],
     ['boolean', 'record', 'boolean', yes],
     ['count', 'boolean', 'boolean', yes],
-    ['count', 'count', 'count', counted],
-    ['count', 'record', 'count', counted],
+    ['count', 'count', 'count', countSummary],
+    ['count', 'record', 'count', countSummary],
     ['record', 'boolean', 'boolean', yes],
-    ['record', 'count', 'count', counted],
-    ['record', 'record', 'record', counted],
+    ['record', 'count', 'count', countSummary],
+    ['record', 'record', 'record', countSummary],
   ] as const)(
     '%s, asked for %s, answers with %s',
     async (setting, requested, returned, summary) => {
       for (const client of [ann, anybody]) {
-        const { status, json } = await variants(client, `requestedGranularity=${requested}`, open[setting]); // prettier-ignore
+        const { status, json } = await queryVariants(client, `requestedGranularity=${requested}`, openBeacons[setting]); // prettier-ignore
         const meta = json['meta'] as Record<string, unknown>;
         expect([status, meta['returnedGranularity'], json['responseSummary']]).toEqual([200, returned, summary]); // prettier-ignore
         expect('response' in json).toBe(returned === 'record');
@@ -149,28 +151,28 @@ describe('the setting of a dataset', () => {
   );
 
   test('limits what it adds to an answer about several', async () => {
-    const answer = await variants(anybody, 'requestedGranularity=record&includeResultsetResponses=ALL'); // prettier-ignore
+    const answer = await queryVariants(anybody, 'requestedGranularity=record&includeResultsetResponses=ALL'); // prettier-ignore
     expect(answer.json['responseSummary']).toEqual({ exists: true, numTotalResults: 2 * total });
     const { resultSets } = answer.json['response'] as { resultSets: Record<string, unknown>[] };
     const sets = new Map(resultSets.map((one) => [one['id'], one]));
-    const shown = (id: number): unknown => {
+    const shownSummary = (id: number): unknown => {
       const { exists, resultsCount, results } = sets.get(String(id))!;
       return [exists, resultsCount, (results as unknown[]).length];
     };
-    expect([sets.size, shown(open.boolean), shown(open.count), shown(open.record)]).toEqual([3, [true, 0, 0], [true, total, 0], [true, total, total]]); // prettier-ignore
-    expect(answer.json['info']).toEqual({ warnings: [`${open.boolean}: The dataset tells only whether it has matches; they are not counted.`] }); // prettier-ignore
+    expect([sets.size, shownSummary(openBeacons.boolean), shownSummary(openBeacons.count), shownSummary(openBeacons.record)]).toEqual([3, [true, 0, 0], [true, total, 0], [true, total, total]]); // prettier-ignore
+    expect(answer.json['info']).toEqual({ warnings: [`${openBeacons.boolean}: The dataset tells only whether it has matches; they are not counted.`] }); // prettier-ignore
   });
 
   test('boolean has the same answer for any number of matches', async () => {
     const ask = async (where: string): Promise<string> => {
-      const path = `${root}/datasets/${open.boolean}/g_variants`;
+      const path = `${root}/datasets/${openBeacons.boolean}/g_variants`;
       const { text } = await anybody.get(`${path}?requestedGranularity=record&includeResultsetResponses=ALL&referenceName=13&${where}`); // prettier-ignore
       return text.replace(/"requestParameters":\{"g_variant":\{.*?\}\}/, '');
     };
-    const one = await ask('start=32316499&end=32316500');
-    expect(await ask('start=32316400&end=32316600')).toBe(one);
-    expect(one).toContain('"exists":true');
-    expect(await ask('start=1&end=2')).toBe(one.replace('"exists":true', '"exists":false'));
+    const oneMatch = await ask('start=32316499&end=32316500');
+    expect(await ask('start=32316400&end=32316600')).toBe(oneMatch);
+    expect(oneMatch).toContain('"exists":true');
+    expect(await ask('start=1&end=2')).toBe(oneMatch.replace('"exists":true', '"exists":false'));
   });
 
   test('hides the ids of records unless it shows records', async () => {
@@ -180,9 +182,9 @@ describe('the setting of a dataset', () => {
       ['record', 200],
     ] as const) {
       // prettier-ignore
-      const record = await firstRecord(open[setting]);
+      const record = await firstRecord(openBeacons[setting]);
       for (const client of [ann, anybody]) {
-        const answer = await client.get(`${root}/g_variants/${open[setting]}:${record}`);
+        const answer = await client.get(`${root}/g_variants/${openBeacons[setting]}:${record}`);
         expect([setting, answer.status]).toEqual([setting, status]);
       }
     }
@@ -190,25 +192,25 @@ describe('the setting of a dataset', () => {
 
   test('keeps filters from callers without credentials unless it shows records', async () => {
     const filter = 'requestedGranularity=count&filters=info.AF:>0.1';
-    const ofAll = await variants(anybody, filter);
+    const ofAll = await queryVariants(anybody, filter);
     expect(ofAll.json['responseSummary']).toEqual({ exists: true, numTotalResults: total });
-    const refusals = [open.boolean, open.count].map((id) => `${id}: The dataset answers filters only to callers with credentials.`); // prettier-ignore
+    const refusals = [openBeacons.boolean, openBeacons.count].map((id) => `${id}: The dataset answers filters only to callers with credentials.`); // prettier-ignore
     expect((ofAll.json['info'] as { warnings: string[] }).warnings.toSorted()).toEqual(refusals.toSorted()); // prettier-ignore
-    const ofOne = await variants(anybody, filter, open.boolean);
+    const ofOne = await queryVariants(anybody, filter, openBeacons.boolean);
     expect([ofOne.status, ofOne.json['error']]).toEqual([400, { errorCode: 400, errorMessage: refusals[0] }]); // prettier-ignore
-    const own = await variants(ann, filter, open.boolean);
-    expect([own.status, own.json['responseSummary']]).toEqual([200, { exists: true }]);
+    const ownAnswer = await queryVariants(ann, filter, openBeacons.boolean);
+    expect([ownAnswer.status, ownAnswer.json['responseSummary']]).toEqual([200, { exists: true }]);
     const termsFor = async (client: Client, id: number): Promise<number> => {
       const { json } = await client.get(`${root}/datasets/${id}/filtering_terms`);
       return (json['response'] as { filteringTerms: unknown[] }).filteringTerms.length;
     };
-    expect(await termsFor(anybody, open.boolean)).toBe(0);
-    expect(await termsFor(anybody, open.record)).toBeGreaterThan(5);
-    expect(await termsFor(ann, open.boolean)).toBeGreaterThan(5);
+    expect(await termsFor(anybody, openBeacons.boolean)).toBe(0);
+    expect(await termsFor(anybody, openBeacons.record)).toBeGreaterThan(5);
+    expect(await termsFor(ann, openBeacons.boolean)).toBeGreaterThan(5);
   });
 
   test('is changed by those who may write, and stands in the audit log', async () => {
-    const path = `/v2/objects/${open.count}/beacon`;
+    const path = `/v2/objects/${openBeacons.count}/beacon`;
     expect((await bob.post(path, { granularity: 'record' })).status).toBe(403);
     expect((await anybody.post(path, { granularity: 'record' })).status).toBe(401);
     const wrong = await ann.post(path, { granularity: 'all' });
@@ -217,9 +219,9 @@ describe('the setting of a dataset', () => {
     expect((await ann.get(path)).json['granularity']).toBe('count');
     expect((await ann.delete(path)).status).toBe(200);
     expect((await ann.post(path)).json['granularity']).toBe('none');
-    await setGranularity(open.count, 'count');
+    await setGranularity(openBeacons.count, 'count');
     const owner = await server.user('boss', { role: 'admin' });
-    const log = listOf(await owner.get(`/v2/audit_log?subject_type=dataset&subject_id=${open.count}`)); // prettier-ignore
+    const log = listOf(await owner.get(`/v2/audit_log?subject_type=dataset&subject_id=${openBeacons.count}`)); // prettier-ignore
     expect(log.map(({ action, details, user_id }) => [action, details, user_id])).toEqual([
       ['beacon.change', { before: 'none', after: 'count' }, ann.user.id],
       ['beacon.change', { before: 'count', after: 'none' }, ann.user.id],
@@ -244,8 +246,11 @@ describe('an answer is about the current version', () => {
     await change('delete', [{ _id: record }]);
     expect([await found(9), await found(19)]).toEqual([0, 0]);
     const [deletion] = listOf(await ann.get(`/v2/datasets/${id}/commits`));
-    const undone = await ann.post(`/v2/dataset_commits/${String(deletion!['id'])}/rollback`, {});
-    await waitFor(ann, `/v2/dataset_commits/${idOf(undone)}`);
+    const rollbackAnswer = await ann.post(
+      `/v2/dataset_commits/${String(deletion!['id'])}/rollback`,
+      {},
+    );
+    await waitFor(ann, `/v2/dataset_commits/${idOf(rollbackAnswer)}`);
     expect([await found(9), await found(19)]).toEqual([0, 1]);
   });
 

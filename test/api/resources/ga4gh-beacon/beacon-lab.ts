@@ -4,9 +4,9 @@ import { startLab, type Lab } from '../../lab.js';
 /** A record of the VCF file: one for each alternate. */
 export interface Call {
   readonly chromosome: string;
-  /** 1-based. */
+  /** The position of the first base, from 1. */
   readonly start: number;
-  /** 1-based, included. */
+  /** The position of the last base, from 1. */
   readonly stop: number;
   readonly reference: string;
   readonly alternate: string;
@@ -64,13 +64,13 @@ export const calls: readonly Call[] = vcf
 
 /** A lab with a beacon. */
 export interface BeaconLab extends Lab {
-  /** Of another account. */
+  /** A user of another account. */
   readonly stranger: Client;
-  /** Of the account, without any permission. */
+  /** A user of the account without any permission. */
   readonly bob: Client;
-  /** Without credentials. */
+  /** A client without credentials. */
   readonly anybody: Client;
-  /** Makes a dataset of the VCF file, or with these records, and sets what the beacon shows of it. */
+  /** Makes a dataset of the VCF file or of the given records, and sets what the beacon shows of it. */
   newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number }): Promise<number>; // prettier-ignore
   setGranularity(dataset: number, granularity: string): Promise<Answer>;
   /** The `_id` of the first record of a dataset. */
@@ -104,8 +104,8 @@ export async function startBeaconLab(): Promise<BeaconLab> {
       const dataset_id = await newDataset(more);
       const source = records === undefined ? { object_id: fileId } : { records };
       const fields = target_fields.filter(({ name }) => records === undefined ? name !== 'gene' : name in (records[0] ?? {})); // prettier-ignore
-      const made = await ann.post('/v2/dataset_imports', { dataset_id, ...source, target_fields: fields }); // prettier-ignore
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+      const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...source, target_fields: fields }); // prettier-ignore
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       if (json['status'] !== 'completed') throw new Error(String(json['error_message']));
       if (granularity !== undefined) await setGranularity(dataset_id, granularity);
       return dataset_id;

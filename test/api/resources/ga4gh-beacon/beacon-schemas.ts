@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import type { Schema } from '../../../../api/http/schema.js';
-import { mistakes, type Resolve } from '../../json-schema.js';
+import { schemaErrors, type Resolve } from '../../json-schema.js';
 
-/** Where the standards publish the schemas that others refer to by address, and the folder or file that has them. */
-const published: readonly (readonly [address: string, place: string])[] = [
+/** The addresses under which the standards publish schemas, and the folders or files that contain them. */
+const publishedSchemas: readonly (readonly [address: string, place: string])[] = [
   ['https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main/', ''],
   ['https://w3id.org/ga4gh/schema/vrs/1.3/', ''],
 ];
@@ -18,11 +18,13 @@ export function beaconSchemas(
 ): (file: string, value: unknown, path?: string) => readonly string[] {
   const files = new Map<string, Schema>();
   const read = (file: string): Schema => {
-    const known = files.get(file);
-    if (known !== undefined) return known;
+    const cachedSchema = files.get(file);
+    if (cachedSchema !== undefined) return cachedSchema;
     // The schema of datasets looks for `info.json` beside the model, which is in the framework.
-    const own = join(folder, file);
-    const path = existsSync(own) ? own : join(folder, 'framework/json/common', basename(file));
+    const ownPath = join(folder, file);
+    const path = existsSync(ownPath)
+      ? ownPath
+      : join(folder, 'framework/json/common', basename(file));
     const schema = JSON.parse(readFileSync(path, 'utf8')) as Schema;
     files.set(file, schema);
     return schema;
@@ -30,7 +32,7 @@ export function beaconSchemas(
   const resolverOf = (from: string): Resolve => {
     return (ref) => {
       const [address = '', pointer = ''] = ref.split('#');
-      const [base, place] = published.find(([start]) => address.startsWith(start)) ?? [];
+      const [base, place] = publishedSchemas.find(([start]) => address.startsWith(start)) ?? [];
       const file =
         base !== undefined
           ? place + address.slice(base.length)
@@ -45,5 +47,5 @@ export function beaconSchemas(
       return { schema: found as Schema, resolve: resolverOf(file) };
     };
   };
-  return (file, value, path) => mistakes(read(file), value, path, resolverOf(file));
+  return (file, value, path) => schemaErrors(read(file), value, path, resolverOf(file));
 }

@@ -17,14 +17,17 @@ test('the accessions of GRCh38 are those that ClinVar gives its variants', () =>
   expect(found.size).toBeGreaterThan(5);
   for (const [chromosome, accession] of found) {
     expect(sequenceId('GRCh38', chromosome)).toBe(`refseq:${accession}`);
-    const plain = chromosome === 'MT' ? ['MT', 'M'] : [chromosome];
+    const plainNames = chromosome === 'MT' ? ['MT', 'M'] : [chromosome];
     for (const name of [accession, `refseq:${accession}`]) {
       const build = chromosome === 'MT' ? null : 'GRCh38';
-      expect(referenceSequence(name, undefined)).toEqual({ build, names: [...plain, accession] });
+      expect(referenceSequence(name, undefined)).toEqual({
+        build,
+        names: [...plainNames, accession],
+      });
     }
-    const named = { build: 'GRCh38', names: [...plain, accession] };
+    const namedSequence = { build: 'GRCh38', names: [...plainNames, accession] };
     for (const name of [chromosome, `chr${chromosome}`, accession])
-      expect(referenceSequence(name, 'hg38')).toEqual(named);
+      expect(referenceSequence(name, 'hg38')).toEqual(namedSequence);
   }
 });
 

@@ -18,12 +18,12 @@ const { ann, anybody, firstRecord, newBeacon, server } = await startBeaconLab();
 const root = '/beacon/v2/acme';
 
 let id: number;
-let counting: number;
+let countBeacon: number;
 let variantId: string;
 beforeAll(async () => {
   const open = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
   id = await newBeacon('record', { vault_id: open });
-  counting = await newBeacon('count', { vault_id: open });
+  countBeacon = await newBeacon('count', { vault_id: open });
   await newBeacon('boolean', { vault_id: open });
   const records = [
     { variant: 'chr13-32316461-A-G', gene: 'BRCA2' },
@@ -58,7 +58,7 @@ const schemaOf: Readonly<Record<string, string>> = {
 };
 const models = 'models/json/beacon-v2-default-model';
 
-/** Checks an answer against the schemas of the standard, and what is in it against those of the model. */
+/** Checks an answer against the schemas of the standard, and its contents against those of the model. */
 function checkAnswer(operation: string, { status, json }: Answer): void {
   if (check === undefined) return;
   const name = schemaOf[operation]!;
@@ -167,7 +167,7 @@ function expectError({ status, json }: Answer): void {
   expect(Object.keys(json['meta'] as Json).toSorted()).toEqual(['apiVersion', 'beaconId', 'receivedRequestSummary', 'returnedGranularity', 'returnedSchemas']); // prettier-ignore
 }
 
-async function response(path: string, client: Client = ann): Promise<Json> {
+async function responseOf(path: string, client: Client = ann): Promise<Json> {
   const { status, json } = await client.get(root + path);
   expect([path, status]).toEqual([path, 200]);
   return json['response'] as Json;
@@ -175,10 +175,10 @@ async function response(path: string, client: Client = ann): Promise<Json> {
 
 describe('the sections of the framework', () => {
   test('beaconInfoResults, at both addresses', async () => {
-    const info = await response('/info');
+    const info = await responseOf('/info');
     expect(info).toMatchObject({ id: 'acme', apiVersion: 'v2.0', environment: 'prod', organization: { id: 'acme', name: 'acme' } }); // prettier-ignore
-    expect(await response('')).toEqual(info);
-    expect(await response('/')).toEqual(info);
+    expect(await responseOf('')).toEqual(info);
+    expect(await responseOf('/')).toEqual(info);
   });
 
   test('service-info 1.0', async () => {
@@ -192,8 +192,8 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconConfigurationSchema, entryTypesSchema and entryTypeDefinition', async () => {
-    const configuration = await response('/configuration');
-    const { entryTypes } = await response('/entry_types');
+    const configuration = await responseOf('/configuration');
+    const { entryTypes } = await responseOf('/entry_types');
     expect(configuration['entryTypes']).toEqual(entryTypes);
     expect(configuration).toMatchObject({ $schema: expect.any(String), maturityAttributes: {}, securityAttributes: { defaultGranularity: 'boolean' } }); // prettier-ignore
     for (const [key, type] of Object.entries(entryTypes as Readonly<Record<string, Json>>))
@@ -201,12 +201,12 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconMapSchema: every address in it answers', async () => {
-    const { endpointSets } = await response('/map');
-    const { entryTypes } = await response('/entry_types');
+    const { endpointSets } = await responseOf('/map');
+    const { entryTypes } = await responseOf('/entry_types');
     for (const set of Object.values(endpointSets as Readonly<Record<string, Json>>)) {
       expect(Object.keys(entryTypes as Json)).toContain(set['entryType']);
-      const more = Object.values((set['endpoints'] ?? {}) as Readonly<Record<string, { url: string }>>); // prettier-ignore
-      const urls = [set['rootUrl'], set['singleEntryUrl'], set['filteringTermsUrl'], set['openAPIEndpointsDefinition'], ...more.map(({ url }) => url)]; // prettier-ignore
+      const moreEndpoints = Object.values((set['endpoints'] ?? {}) as Readonly<Record<string, { url: string }>>); // prettier-ignore
+      const urls = [set['rootUrl'], set['singleEntryUrl'], set['filteringTermsUrl'], set['openAPIEndpointsDefinition'], ...moreEndpoints.map(({ url }) => url)]; // prettier-ignore
       const entry = set['entryType'] === 'dataset' ? String(id) : variantId;
       for (const url of urls.filter((one) => typeof one === 'string')) {
         const { status } = await ann.get(url.replace('{id}', encodeURIComponent(entry)));
@@ -216,15 +216,15 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconFilteringTermsResults: every term may be asked', async () => {
-    const { filteringTerms } = await response(`/datasets/${id}/filtering_terms`);
+    const { filteringTerms } = await responseOf(`/datasets/${id}/filtering_terms`);
     const terms = filteringTerms as readonly { id: string; type: string }[];
     expect(terms.map((term) => term.id)).toEqual(expect.arrayContaining(['info.AF', 'variant']));
     for (const term of terms) {
       expect(term.type).toBe('alphanumeric');
-      const asked = await ann.post(`${root}/datasets/${id}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
-      expect([term.id, asked.status]).toEqual([term.id, 200]);
+      const operatorAnswer = await ann.post(`${root}/datasets/${id}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
+      expect([term.id, operatorAnswer.status]).toEqual([term.id, 200]);
     }
-    const { filteringTerms: second } = await response(`/datasets/${id}/filtering_terms?limit=2&skip=1`); // prettier-ignore
+    const { filteringTerms: second } = await responseOf(`/datasets/${id}/filtering_terms?limit=2&skip=1`); // prettier-ignore
     expect(second).toEqual(terms.slice(2, 4));
   });
 
@@ -237,7 +237,7 @@ describe('the sections of the framework', () => {
 
 describe('genomic variations', () => {
   test('have the place and the alleles of the lines of the file, 0-based', async () => {
-    const { resultSets } = await response(`/datasets/${id}/g_variants?requestedGranularity=record&limit=0`); // prettier-ignore
+    const { resultSets } = await responseOf(`/datasets/${id}/g_variants?requestedGranularity=record&limit=0`); // prettier-ignore
     const [{ results, resultsCount }] = resultSets as [{ results: readonly Json[]; resultsCount: number }]; // prettier-ignore
     const types: Readonly<Record<string, string>> = { rs3: 'INS', rs4: 'DEL', rs5: 'MNP', rs6: 'DEL', rs7: 'DUP', rs10: 'no_sequence_alteration' }; // prettier-ignore
     const accessions: Readonly<Record<string, string>> = { 2: 'NC_000002.12', 13: 'NC_000013.11', 17: 'NC_000017.11', X: 'NC_000023.11', M: 'NC_012920.1' }; // prettier-ignore
@@ -271,15 +271,15 @@ describe('genomic variations', () => {
   });
 
   test('are each found by their variantInternalId', async () => {
-    const { resultSets } = await response('/g_variants?requestedGranularity=record&limit=0&includeResultsetResponses=ALL'); // prettier-ignore
+    const { resultSets } = await responseOf('/g_variants?requestedGranularity=record&limit=0&includeResultsetResponses=ALL'); // prettier-ignore
     const all = (resultSets as { results: Json[] }[]).flatMap(({ results }) => results);
     expect(all.length).toBe(calls.length + 3);
     for (const one of all) {
       const path = `/g_variants/${encodeURIComponent(String(one['variantInternalId']))}`;
-      const { resultSets: sets } = await response(path);
+      const { resultSets: sets } = await responseOf(path);
       expect((sets as { results: Json[] }[]).map(({ results }) => results)).toEqual([[one]]);
     }
-    for (const path of [`${id}:x`, String(id), 'x', `${counting}:x`])
+    for (const path of [`${id}:x`, String(id), 'x', `${countBeacon}:x`])
       expect((await ann.get(`${root}/g_variants/${path}`)).status).toBe(404);
   });
 
@@ -297,7 +297,7 @@ describe('genomic variations', () => {
 
   test('come in pages that run through all datasets', async () => {
     const idsOf = async (more: string): Promise<unknown[]> => {
-      const { resultSets } = await response(`/g_variants?requestedGranularity=record&geneId=BRCA2&${more}`); // prettier-ignore
+      const { resultSets } = await responseOf(`/g_variants?requestedGranularity=record&geneId=BRCA2&${more}`); // prettier-ignore
       return (resultSets as { results: Json[] }[]).flatMap(({ results }) => results.map((one) => one['variantInternalId'])); // prettier-ignore
     };
     const all = await idsOf('limit=0');
@@ -310,9 +310,9 @@ describe('genomic variations', () => {
 });
 
 describe('filters', () => {
-  const above = (least: number): number => calls.filter(({ af }) => af !== undefined && af > least).length; // prettier-ignore
+  const countAbove = (least: number): number => calls.filter(({ af }) => af !== undefined && af > least).length; // prettier-ignore
   test.each([
-    [{ id: 'info.AF', operator: '>', value: '0.1' }, above(0.1)],
+    [{ id: 'info.AF', operator: '>', value: '0.1' }, countAbove(0.1)],
     [{ id: 'info.AF', operator: '<=', value: '0.01' }, 1],
     [{ id: 'info.AF', operator: '=', value: '0.2' }, 1],
     [{ id: 'info.AF', operator: '!', value: '0.2' }, calls.length - 1],
@@ -327,11 +327,11 @@ describe('filters', () => {
     const { json } = await ann.post(`${root}/datasets/${id}/g_variants`, body);
     expect(json['responseSummary']).toEqual({ exists: total > 0, numTotalResults: total });
     const { operator = '=' } = filter as { operator?: string };
-    const written = `${filter.id}:${operator}${filter.value}`;
+    const filterText = `${filter.id}:${operator}${filter.value}`;
     const summary = (json['meta'] as Json)['receivedRequestSummary'] as Json;
-    expect(summary['filters']).toEqual([written]);
-    const same = await ann.get(`${root}/datasets/${id}/g_variants?requestedGranularity=count&filters=${encodeURIComponent(written)}`); // prettier-ignore
-    expect(same.json['responseSummary']).toEqual(json['responseSummary']);
+    expect(summary['filters']).toEqual([filterText]);
+    const sameAnswer = await ann.get(`${root}/datasets/${id}/g_variants?requestedGranularity=count&filters=${encodeURIComponent(filterText)}`); // prettier-ignore
+    expect(sameAnswer.json['responseSummary']).toEqual(json['responseSummary']);
   });
 
   test('are joined by AND', async () => {

@@ -8,13 +8,13 @@ const { ann, newBeacon } = await startBeaconLab();
 
 let id: number;
 /** Records with a variant and nothing else. */
-let bare: number;
+let bareBeacon: number;
 beforeAll(async () => {
   id = await newBeacon('record');
   const records = calls.map(({ chromosome, start, stop, alternate }) => ({
     variant: `GRCH38-${chromosome}-${start}-${stop}-${alternate}`,
   }));
-  bare = await newBeacon('record', { records });
+  bareBeacon = await newBeacon('record', { records });
 });
 
 type Parameters = Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ function ask(parameters: Parameters, dataset = id): Promise<Answer> {
 }
 
 /** The calls that a request asks for; the reading of the standard's parameters, once more than in the code. */
-function expected(parameters: Parameters): readonly Call[] {
+function expectedCalls(parameters: Parameters): readonly Call[] {
   const { referenceName, start, end, referenceBases, alternateBases, geneId } = parameters;
   const chromosome = referenceName && ({ 'NC_000013.11': '13', 'refseq:NC_000017.11': '17', MT: 'M' }[referenceName] ?? referenceName.replace('chr', '')); // prettier-ignore
   const [from, to] = (start ?? '').split(',').map(Number) as [number, number?];
@@ -97,13 +97,13 @@ const questions: readonly Parameters[] = [
 
 describe('a request finds what the lines of the file have', () => {
   test.each(questions)('%j', async (parameters) => {
-    const total = expected(parameters).length;
+    const total = expectedCalls(parameters).length;
     const { status, json } = await ask(parameters);
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });
 
   test('and some are found in each of the ways', () => {
-    const counts = questions.map((one) => expected(one).length);
+    const counts = questions.map((one) => expectedCalls(one).length);
     expect([...new Set(counts)].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 6, 11]);
   });
 
@@ -117,8 +117,8 @@ describe('a request finds what the lines of the file have', () => {
         one['referenceBases'] !== 'C',
     ),
   )('also by a variant alone: %j', async (parameters) => {
-    const total = expected(parameters).length;
-    const { status, json } = await ask(parameters, bare);
+    const total = expectedCalls(parameters).length;
+    const { status, json } = await ask(parameters, bareBeacon);
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });
 
@@ -127,9 +127,9 @@ describe('a request finds what the lines of the file have', () => {
       { assemblyId: 'hg19', referenceName: '13' },
       { referenceName: 'NC_000013.10' },
     ]) {
-      const exact = { ...more, start: '32316460', referenceBases: 'A', alternateBases: 'G' };
+      const exactParams = { ...more, start: '32316460', referenceBases: 'A', alternateBases: 'G' };
       const range = { ...more, start: '32316460', end: '32316461' };
-      for (const parameters of [exact, range]) {
+      for (const parameters of [exactParams, range]) {
         const { json } = await ask(parameters);
         expect([parameters, json['responseSummary']]).toEqual([parameters, { exists: false, numTotalResults: 0 }]); // prettier-ignore
       }
@@ -167,14 +167,14 @@ describe('a request by what a variant is', () => {
     [{ genomicAlleleShortForm: 'x' }, 'no field of HGVS names', true],
     [{ referenceName: '17', start: '1,2', end: '3,4' }, 'no genomic_coordinates', true],
   ])('%j is an error where no dataset can tell', async (parameters, message, isBare) => {
-    const { status, json } = await ask(parameters, isBare ? bare : id);
+    const { status, json } = await ask(parameters, isBare ? bareBeacon : id);
     expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
   });
 
   test('the datasets that cannot tell are named beside those that can', async () => {
     const { status, json } = await ann.get('/beacon/v2/acme/g_variants?geneId=BRCA2&requestedGranularity=count'); // prettier-ignore
     expect([status, json['responseSummary']]).toEqual([200, { exists: true, numTotalResults: 6 }]);
-    expect(json['info']).toEqual({ warnings: [expect.stringMatching(new RegExp(`^${bare}: .*gene`))] }); // prettier-ignore
+    expect(json['info']).toEqual({ warnings: [expect.stringMatching(new RegExp(`^${bareBeacon}: .*gene`))] }); // prettier-ignore
   });
 });
 

@@ -14,7 +14,7 @@ function query(cache: AdmissionCache, keys: readonly string[], bytes = 10): numb
   return hits;
 }
 
-const named = (prefix: string, count: number): readonly string[] =>
+const numberedKeys = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
 describe('the cache of columns', () => {
@@ -54,26 +54,26 @@ describe('the cache of columns', () => {
 
   test('one large query evicts nothing that several queries asked for', () => {
     const cache = new AdmissionCache(1_000);
-    const hot = named('hot', 80);
+    const hot = numberedKeys('hot', 80);
     for (let i = 0; i < 3; i++) query(cache, hot);
-    query(cache, named('once', 10_000));
+    query(cache, numberedKeys('once', 10_000));
     expect(hot.filter((key) => cache.has(key))).toEqual(hot);
   });
 
   test('asking several times in one query counts once', () => {
     const cache = new AdmissionCache(1_000);
-    const hot = named('hot', 80);
+    const hot = numberedKeys('hot', 80);
     for (let i = 0; i < 3; i++) query(cache, hot);
     query(
       cache,
-      named('once', 500).flatMap((key) => Array.from({ length: 5 }, () => key)),
+      numberedKeys('once', 500).flatMap((key) => Array.from({ length: 5 }, () => key)),
     );
     expect(hot.filter((key) => cache.has(key))).toEqual(hot);
   });
 
   test('a query that needs twice the limit finds part of it each time', () => {
     const cache = new AdmissionCache(1_000);
-    const keys = named('column', 200);
+    const keys = numberedKeys('column', 200);
     for (let i = 0; i < 5; i++) query(cache, keys);
     // A cache by last use has none of them when the query comes around again.
     expect(query(cache, keys)).toBeGreaterThanOrEqual(80);
@@ -81,8 +81,8 @@ describe('the cache of columns', () => {
 
   test('what is asked for now takes the place of what was asked for long ago', () => {
     const cache = new AdmissionCache(1_000);
-    for (let i = 0; i < 50; i++) query(cache, named('old', 80));
-    const now = named('new', 80);
+    for (let i = 0; i < 50; i++) query(cache, numberedKeys('old', 80));
+    const now = numberedKeys('new', 80);
     for (let i = 0; i < 50; i++) query(cache, now);
     expect(now.filter((key) => cache.has(key)).length).toBeGreaterThanOrEqual(75);
   });

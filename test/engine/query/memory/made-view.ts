@@ -7,7 +7,7 @@ import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import type { TestRow } from '../dataset.js';
 import { valuesOf } from '../naive-fields.js';
-import { moment } from '../naive-values.js';
+import { momentRange } from '../naive-values.js';
 import { MadeDictionary, stringsOf } from './made-dictionary.js';
 import type { Random } from '../random.js';
 
@@ -99,7 +99,7 @@ function valuesIn(
     case 'long':
       return wholeValues(random, values.map((value) => BigInt((value as bigint) ?? 0n))); // prettier-ignore
     case 'date':
-      return wholeValues(random, values.map((value) => (value === null ? 0n : moment(value as string)![0]))); // prettier-ignore
+      return wholeValues(random, values.map((value) => (value === null ? 0n : momentRange(value as string)![0]))); // prettier-ignore
     case 'double':
     case 'float': {
       const all = values.map((value) => Number(value ?? 0));

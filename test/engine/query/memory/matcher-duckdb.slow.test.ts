@@ -11,7 +11,7 @@ import {
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import type { StoredType, Value } from '../../../../engine/core/types.js';
 import { column, listOf, openBench, recordId, type Bench, type TestRow } from '../dataset.js';
-import { moment } from '../naive-values.js';
+import { momentRange } from '../naive-values.js';
 import { Random } from '../random.js';
 import { madeView } from './made-view.js';
 import { selectedBy } from './selected.js';
@@ -21,8 +21,8 @@ import { freshSeed } from '../../../seed.js';
  * The same predicate by columns in memory and by the SQL engine over a file of the same records: what the naive model does not speak
  * (NaN, halves of characters, regular expressions of all kinds) is here.
  */
-const own = process.env['STRANDLAKE_SEED'];
-const seeds = own === undefined ? [1, freshSeed] : [Number(own)];
+const givenSeed = process.env['STRANDLAKE_SEED'];
+const seeds = givenSeed === undefined ? [1, freshSeed] : [Number(givenSeed)];
 
 let bench: Bench;
 beforeAll(async () => {
@@ -70,7 +70,7 @@ function scalarOf(random: Random, type: StoredType): Scalar {
     const value = valueOf(random, type);
     if (value === null) continue;
     if (type === 'integer') return BigInt(value as number);
-    if (type === 'date') return moment(value as string)![0];
+    if (type === 'date') return momentRange(value as string)![0];
     if (typeof value === 'string' && random.chance(0.05)) return `${value}\ud800`;
     if (typeof value === 'number' && Number.isNaN(value)) continue;
     return value as Scalar;
@@ -160,11 +160,11 @@ function ofKind(random: Random, kind: Predicate['kind']): Predicate {
   }
 }
 
-const pieces = ['.', '.*', 'a', 'K', 's', '\\.', '[a-z]', '[^a]', '[\\w-]', '\\d', '\\W+', '\\s', '\\S?', '[\\D]', 'É', '[É-\u212a]', '😀', '^', '$', '\\b', '\\B', 'b{2}', '(?:ab|1)*', '(a|)', 'k+?', '\\x{e9}', '\\n', '[^\\n]', '.{1,3}', '\\A', '\\z', '(-|_)']; // prettier-ignore
+const patternPieces = ['.', '.*', 'a', 'K', 's', '\\.', '[a-z]', '[^a]', '[\\w-]', '\\d', '\\W+', '\\s', '\\S?', '[\\D]', 'É', '[É-\u212a]', '😀', '^', '$', '\\b', '\\B', 'b{2}', '(?:ab|1)*', '(a|)', 'k+?', '\\x{e9}', '\\n', '[^\\n]', '.{1,3}', '\\A', '\\z', '(-|_)']; // prettier-ignore
 
 function pattern(random: Random): string {
   const flags = random.pick(['', '', '', '(?i)', '(?s)', '(?is)']);
-  const list = random.list(1 + random.below(4), () => random.pick(pieces));
+  const list = random.list(1 + random.below(4), () => random.pick(patternPieces));
   return flags + (random.chance(0.2) ? list.join('|') : list.join(''));
 }
 

@@ -7,7 +7,7 @@ import type {
 } from '../../../../engine/query/memory/column.js';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
-import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
+import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
@@ -25,16 +25,16 @@ import { selectedBy } from './selected.js';
 import { freshSeed } from '../../../seed.js';
 
 /* Columns of thousands of rows, so that loops over words, long lists of hits and few rows among many are met, by a plain loop. */
-const own = process.env['STRANDLAKE_SEED'];
-const seeds = own === undefined ? [1, 2, freshSeed] : [Number(own)];
+const givenSeed = process.env['STRANDLAKE_SEED'];
+const seeds = givenSeed === undefined ? [1, 2, freshSeed] : [Number(givenSeed)];
 
-type Plain = number | bigint | string | boolean;
+type PlainCellValue = number | bigint | string | boolean;
 
 /** A column of a test: what its rows hold, and how it lies in memory. */
 interface Field {
   readonly name: string;
   readonly type: StoredType;
-  readonly lists: readonly (readonly Plain[])[];
+  readonly lists: readonly (readonly PlainCellValue[])[];
   readonly column: MemoryColumn;
 }
 
@@ -43,8 +43,8 @@ function fieldOf(
   name: string,
   type: StoredType,
   rows: number,
-  make: () => Plain,
-  store: (values: readonly Plain[]) => ColumnValues,
+  make: () => PlainCellValue,
+  store: (values: readonly PlainCellValue[]) => ColumnValues,
 ): Field {
   const isMany = random.chance(0.3);
   const hasGaps = random.chance(0.5);
@@ -67,27 +67,27 @@ function fieldOf(
 }
 
 function indices(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
-  return (values: readonly Plain[]): ColumnValues => {
+  return (values: readonly PlainCellValue[]): ColumnValues => {
     const texts = [...new Set(values as string[])];
     const numbers = new Map(texts.map((text, index) => [text, index]));
     const indices = kind.from(values.map((value) => numbers.get(value as string)!));
-    // What only other segments have is in the dictionary, too.
+    // The dictionary also contains values that only other segments have.
     const dictionary = new MadeDictionary([...texts, 'AlsoA', 'alsob']);
     return { kind: 'dictionary', indices, dictionary, distinct: Int32Array.from(new Set(indices)) };
   };
 }
 
-function texts(values: readonly Plain[]): ColumnValues {
+function texts(values: readonly PlainCellValue[]): ColumnValues {
   return stringsOf(values as readonly string[]);
 }
 
-function ascending(value: (i: number) => Plain, rows: number): () => Plain {
+function ascendingValues(value: (i: number) => PlainCellValue, rows: number): () => PlainCellValue {
   let next = 0;
   return () => value(Math.floor((next++ / rows) * 20));
 }
 
 function madeFields(random: Random, rows: number): readonly Field[] {
-  const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly Plain[]): ColumnValues =>
+  const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly PlainCellValue[]): ColumnValues =>
     ({ kind: 'numbers', numbers: kind.from(values.map(Number)), hasNonFinite: values.some((value) => typeof value === 'number' && !Number.isFinite(value)) }); // prettier-ignore
   const long = (): bigint => BigInt(random.below(50) - 25);
   const strange = (): number => random.pick([NaN, Infinity, -Infinity, 0, 1, -2.5]);
@@ -97,14 +97,14 @@ function madeFields(random: Random, rows: number): readonly Field[] {
   return [
     fieldOf(random, 'int', 'long', rows, long, numbers(Int32Array)),
     fieldOf(random, 'wide', 'long', rows, () => long() * 10n ** 12n, numbers(Float64Array)),
-    fieldOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly Plain[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
+    fieldOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly PlainCellValue[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
     fieldOf(random, 'double', 'double', rows, () => random.below(100) / 8, numbers(Float64Array)),
     fieldOf(random, 'float', 'float', rows, () => Math.fround(random.below(100) / 10), numbers(Float32Array)), // prettier-ignore
     fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
     fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
-    // As records often are: sorted, so that what is wanted lies together.
-    fieldOf(random, 'chromosome', 'string', rows, ascending((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
-    fieldOf(random, 'start', 'long', rows, ascending((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
+    // The values are sorted, as they often are in data, so that wanted rows are neighbours.
+    fieldOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
     fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), indices(Uint8Array)), // prettier-ignore
     fieldOf(random, 'some', 'string', rows, word, indices(Uint16Array)),
     fieldOf(random, 'many', 'string', rows, id, indices(Uint32Array)),
@@ -115,21 +115,21 @@ function madeFields(random: Random, rows: number): readonly Field[] {
 }
 
 /** NaN is above all numbers; strings compare by their bytes. */
-function compare(a: Plain, b: Plain): number {
+function compare(a: PlainCellValue, b: PlainCellValue): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
   if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : 1;
   if (Number.isNaN(b)) return -1;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function holds(predicate: Predicate, fields: readonly Field[], row: number): boolean {
+function matchesRow(predicate: Predicate, fields: readonly Field[], row: number): boolean {
   switch (predicate.kind) {
     case 'and':
-      return predicate.items.every((item) => holds(item, fields, row));
+      return predicate.items.every((item) => matchesRow(item, fields, row));
     case 'or':
-      return predicate.items.some((item) => holds(item, fields, row));
+      return predicate.items.some((item) => matchesRow(item, fields, row));
     case 'not':
-      return !holds(predicate.item, fields, row);
+      return !matchesRow(predicate.item, fields, row);
     case 'all':
     case 'none':
       return predicate.kind === 'all';
@@ -141,19 +141,19 @@ function holds(predicate: Predicate, fields: readonly Field[], row: number): boo
   }
 }
 
-const known = new WeakMap<Predicate, ReadonlySet<Plain>>();
+const knownValues = new WeakMap<Predicate, ReadonlySet<PlainCellValue>>();
 
-function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<Plain> {
-  const keys = known.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
-  known.set(predicate, keys);
+function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<PlainCellValue> {
+  const keys = knownValues.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
+  knownValues.set(predicate, keys);
   return keys;
 }
 
-function keyOf(value: Plain, ignoreCase: boolean): Plain {
+function keyOf(value: PlainCellValue, ignoreCase: boolean): PlainCellValue {
   return ignoreCase ? lowerCase(value as string) : value;
 }
 
-function holdsOf(predicate: Predicate, value: Plain): boolean {
+function holdsOf(predicate: Predicate, value: PlainCellValue): boolean {
   switch (predicate.kind) {
     case 'in':
       return keysOf(predicate).has(keyOf(value, predicate.ignoreCase));
@@ -174,7 +174,7 @@ function holdsOf(predicate: Predicate, value: Plain): boolean {
   }
 }
 
-function anyOf(type: StoredType): Plain {
+function anyOf(type: StoredType): PlainCellValue {
   if (type === 'string') return 'x';
   if (type === 'boolean') return true;
   return type === 'long' ? 0n : 0;
@@ -189,7 +189,7 @@ function randomPredicate(random: Random, fields: readonly Field[], depth: number
   const field = { name, path: [name], type };
   const known = lists.flatMap(([first]) => first === undefined || Number.isNaN(first) ? [] : [first]); // prettier-ignore
   // A field of few rows may have no value.
-  const some = (): Plain => (known.length > 0 ? random.pick(known) : anyOf(type));
+  const some = (): PlainCellValue => (known.length > 0 ? random.pick(known) : anyOf(type));
   const kind = random.below(type === 'string' ? 6 : 3);
   if (kind === 0 && random.chance(0.3)) return node({ kind: 'missing', field });
   if (kind === 1 && type !== 'boolean') {
@@ -230,7 +230,7 @@ describe('over thousands of rows', () => {
       for (let i = 0; i < 60; i++) {
         const predicate = randomPredicate(random, fields, 3);
         const wanted: number[] = [];
-        for (let row = 0; row < rows; row++) if (holds(predicate, fields, row)) wanted.push(row);
+        for (let row = 0; row < rows; row++) if (matchesRow(predicate, fields, row)) wanted.push(row);
         const selection = selectedBy(predicate)(view);
         const found = firstRows(selection, rows, rows);
         expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
@@ -249,12 +249,12 @@ test('a pattern that many strings may match is left to the SQL engine, which has
   const view = { rows, column: () => column(Array.from({ length: rows }, (_, i) => `rs${i}`)) };
   const regexp = (pattern: string): Predicate => node({ kind: 'regexp', field, pattern });
   const tooMany = { unsupported: expect.stringContaining('more than 250000 strings') };
-  expect(completed(matcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
+  expect(runToEnd(matcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
   const prefix: Predicate = node({ kind: 'prefix', field, text: 'rs9999' });
   const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
-  expect(completed(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
+  expect(runToEnd(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
   const opposite = not(or([prefix, regexp('.*[0-9]')]));
-  expect(completed(matcher(opposite)(view))).toEqual(tooMany);
+  expect(runToEnd(matcher(opposite)(view))).toEqual(tooMany);
   // The pattern is matched only against the rows that the cheaper prefix has selected.
   const few = selectedBy(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
-import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
+import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import { AppError } from '../../../../engine/core/errors.js';
@@ -22,9 +22,9 @@ import { freshSeed } from '../../../seed.js';
  * Random schemas, records and filters against a loop over the records (naive-filter.ts), which shares no code with the engine.
  * STRANDLAKE_SEED runs one seed again.
  */
-const own = process.env['STRANDLAKE_SEED'];
+const givenSeed = process.env['STRANDLAKE_SEED'];
 const datasets = byTier(25, 100);
-const seeds = own === undefined ? [1, 2, 3, freshSeed] : [Number(own)];
+const seeds = givenSeed === undefined ? [1, 2, 3, freshSeed] : [Number(givenSeed)];
 
 describe('a selection', () => {
   test.each(seeds)(
@@ -143,10 +143,10 @@ test('what the memory executor does not support is said with its reason, before 
   const numbers = { kind: 'numbers', numbers: Int32Array.of(1), hasNonFinite: false } as const;
   const column = { rows: 1, offsets: undefined, present: undefined, values: numbers, bytes: 4 };
   const view = { rows: 1, column: () => column };
-  expect(completed(matcher(equality)(view))).toEqual({
+  expect(runToEnd(matcher(equality)(view))).toEqual({
     unsupported: 'a column of strings holds numbers',
   });
-  expect(completed(matcher(ofText)(view))).toEqual({
+  expect(runToEnd(matcher(ofText)(view))).toEqual({
     unsupported: 'rows without an index of terms',
   });
 });

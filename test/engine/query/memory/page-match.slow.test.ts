@@ -13,7 +13,7 @@ import {
   spansToRead,
 } from '../../../../engine/query/memory/page-match.js';
 import { fieldName, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
-import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
+import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import {
   countOf,
   rowNumbers,
@@ -25,7 +25,7 @@ import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
-import { explained } from '../explained.js';
+import { explainQuery } from '../explained.js';
 import { filterTest } from '../naive-filter.js';
 import { Random } from '../random.js';
 import { loadedValues } from './values.js';
@@ -199,7 +199,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         if (spans === undefined) continue;
         evaluated += spans.length;
         const own = matchSpans(spans, view, matcher(predicate))!;
-        const whole = completed(matcher(predicate)(view)) as SelectionVector;
+        const whole = runToEnd(matcher(predicate)(view)) as SelectionVector;
         const isSame = isDeepStrictEqual(rowNumbers(own, rowCount), rowNumbers(whole, rowCount));
         expect([filters, isSame]).toEqual([filters, true]);
       }
@@ -207,7 +207,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(evaluated).toBeGreaterThan(50);
   });
 
-  /** How many filters were asked, and the answer of the whole way. */
+  /** The number of filters that were asked, and the answer without filters. */
   const lookedUp = async (filters: unknown) => {
     const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
     const paged = pageQuery(asked.predicate, columns)!;
@@ -227,7 +227,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     try {
       const copy = await own.dataset(columns, [rows]);
       const access = async (filters: unknown): Promise<unknown> =>
-        (await explained(own, copy, { filters })).explain.access;
+        (await explainQuery(own, copy, { filters })).explain.access;
       const variant = some(123)['variant'];
       expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
       // Now and then, a filter finds what is not there.
@@ -235,10 +235,10 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // Of a column in memory, too, until it has a table of hashes, which the counts of the explanation have made.
+      // This also holds for a column in memory, until it has a hash table, which the counts of the explanation have made.
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // Few pages are evaluated of columns in memory, too, but where hashes find the value.
+      // Few pages of columns in memory are evaluated as well, except where hashes find the value.
       const ofDepth = (from: number, to: number) =>
         Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);
       expect(await access(ofDepth(10, 500))).toEqual({ filters: 0, pages: 0, columns: 1 });
@@ -295,7 +295,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       try {
         const { predicate } = parseQuery({ filters }, dataset.fields);
         const view = cache.view(snapshot, segment);
-        const selected = completed(matcher(predicate)(view));
+        const selected = runToEnd(matcher(predicate)(view));
         const isRead = fieldsRead(predicate).map((field) =>
           cache.pages(snapshot, segment).hasColumn(fieldName(field)),
         );

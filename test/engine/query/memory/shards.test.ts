@@ -5,7 +5,7 @@ import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import type { Unsupported } from '../../../../engine/query/unsupported.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
-import type { Selected } from '../../../../engine/query/plan/executor.js';
+import type { SelectedRows } from '../../../../engine/query/plan/executor.js';
 import type { PageLayout, RecordBytes } from '../../../../engine/query/results/page-format.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
@@ -30,7 +30,7 @@ const columns = [
 ];
 
 /** Seven segments of up to 400 records, in this folder. */
-async function written(bench: Bench): Promise<Dataset> {
+async function writeSegments(bench: Bench): Promise<Dataset> {
   const random = new Random(seed);
   const maybe = <T>(value: T): T | null => (random.chance(0.1) ? null : value);
   const segments = Array.from({ length: 7 }, () =>
@@ -38,7 +38,7 @@ async function written(bench: Bench): Promise<Dataset> {
       gene: maybe(`GENE${random.below(20)}`),
       depth: maybe(random.below(100)),
       info: {
-        // Their sums are exact: now and then the SQL engine adds in another order.
+        // The sums are exact, because the SQL engine may add in another order.
         AF: maybe(random.below(1024) / 1024),
         CSQ: maybe(random.list(random.below(4), () => random.pick(['stop', 'missense', 'none']))),
       },
@@ -50,7 +50,7 @@ async function written(bench: Bench): Promise<Dataset> {
 describe('shards in threads', () => {
   test(`answer as the SQL engine does (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const [ours, theirs] = [await written(threads), await written(sql)];
+    const [ours, theirs] = [await writeSegments(threads), await writeSegments(sql)];
     for (let i = 0; i < 60; i++) {
       const body = {
         filters: [
@@ -77,8 +77,12 @@ describe('shards in threads', () => {
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
     const layout = { projection, format: { kind: 'texts' } } as const;
     const lines = { projection, format: { kind: 'json', end: '\n' } } as const;
-    const selected = async (body: object, own: PageLayout = layout): Promise<Selected> =>
-      (await memory.select(snapshot, { ...parseQuery(body, fields), layout: own }, {})) as Selected;
+    const selected = async (body: object, own: PageLayout = layout): Promise<SelectedRows> =>
+      (await memory.select(
+        snapshot,
+        { ...parseQuery(body, fields), layout: own },
+        {},
+      )) as SelectedRows;
     for (const page of [{}, { ordering: ['-depth'] }, { offset: 20, limit: 7 }, { limit: 0 }]) {
       const body = { filters: [['depth__gte', 202]], ...page };
       const found = await selected(body);
@@ -95,7 +99,7 @@ describe('shards in threads', () => {
   });
 
   test('stop when the client leaves, and when time is up', async () => {
-    const { snapshot, fields } = await written(threads);
+    const { snapshot, fields } = await writeSegments(threads);
     const asked = parseQuery({ filters: [['depth__gt', 5]] }, fields);
     const signal = AbortSignal.abort();
     await expect(runQuery(threads.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
@@ -111,7 +115,7 @@ test('a text that only later segments have is not found among the narrower numbe
   try {
     // Texts that begin alike would get no dictionary, and so no numbers.
     const name = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
-    // Each segment has 60 texts of its own: their numbers take a byte in the first segments, and two in the others.
+    // Each segment has 60 distinct texts: their numbers take one byte in the first segments, and two in the others.
     const segments = Array.from({ length: 12 }, (_, segment) =>
       Array.from({ length: 600 }, (__, row) => ({ gene: name(60 * segment + (row % 60)) })),
     );
@@ -143,7 +147,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('keep a segment where it is, and forget old snapshots', async () => {
-    const { snapshot } = await written(threads);
+    const { snapshot } = await writeSegments(threads);
     const shards = new Shards(2, () => openInlineShard(1 << 20));
     const first = await shards.know(snapshot);
     for (let version = 2; version < 90; version++) await shards.know({ ...snapshot, version });
@@ -163,7 +167,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('leave the query of a thread that exits to the SQL engine, and tell its successor of the snapshot', async () => {
-    const { snapshot } = await written(threads);
+    const { snapshot } = await writeSegments(threads);
     const { promise: death, reject: die } = Promise.withResolvers<never>();
     let events: ShardEvents | undefined;
     const [first, second] = [await openInlineShard(1 << 20), await openInlineShard(1 << 20)];
@@ -191,7 +195,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('answer again after a thread was killed', async () => {
-    const { snapshot } = await written(threads);
+    const { snapshot } = await writeSegments(threads);
     const entry = new URL('./mortal-shard.js', import.meta.url).href;
     const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
     let thread: ShardThread | undefined;

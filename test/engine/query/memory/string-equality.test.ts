@@ -25,7 +25,12 @@ test(`strings without a table of hashes are compared as their lower cases are (s
     for (const ignoreCase of [false, true]) {
       const form = ignoreCase ? lowerCase : (value: string) => value;
       const condition = { kind: 'in' as const, field, values: wanted, ignoreCase };
-      const found = stringEquality(condition).find(stored(values), values.length, 'all', none);
+      const found = stringEquality(condition).find(
+        storedStrings(values),
+        values.length,
+        'all',
+        noHashes,
+      );
       const expected = values.flatMap((value, i) =>
         wanted.some((each) => form(each) === form(value)) ? [i] : [],
       );
@@ -35,9 +40,9 @@ test(`strings without a table of hashes are compared as their lower cases are (s
 });
 
 const field = { name: 'text', path: ['text'], type: 'string' as const };
-const none = (): undefined => undefined;
+const noHashes = (): undefined => undefined;
 
-function stored(values: readonly string[]) {
+function storedStrings(values: readonly string[]) {
   const bytes = Buffer.from(values.join(''));
   const offsets = new Uint32Array(values.length + 1);
   for (const [i, value] of values.entries())

@@ -7,15 +7,15 @@ import { isUnsupported } from '../../../../engine/query/unsupported.js';
 import { column, openBench, type Bench, type Dataset } from '../dataset.js';
 
 const field = { name: 't', path: ['t'], type: 'text' } as const;
-const words = ['breast', 'cancer', 'ovarian'];
-/** More files than a cache keeps the footers of. */
+const searchWords = ['breast', 'cancer', 'ovarian'];
+/** More files than a cache keeps footers for. */
 const segments = 520;
 
 let bench: Bench;
 let dataset: Dataset;
 beforeAll(async () => {
   bench = await openBench();
-  const rows = Array.from({ length: segments }, (_, i) => [{ t: `${words[i % 3]} cancer` }]);
+  const rows = Array.from({ length: segments }, (_, i) => [{ t: `${searchWords[i % 3]} cancer` }]);
   dataset = await bench.dataset([column('t', 'text')], rows);
 });
 afterAll(() => bench.close());
@@ -34,7 +34,7 @@ function openFiles(): readonly string[] {
 }
 
 /** Carries out work to its end; wherever it may be interrupted, no file may be open. */
-function watched<T>(work: Generator<void, T>): T {
+function runWatched<T>(work: Generator<void, T>): T {
   for (let step = work.next(); ; step = work.next()) {
     expect(openFiles()).toEqual([]);
     if (step.done) return step.value;
@@ -61,14 +61,14 @@ describe('a search of texts in a shard', () => {
     });
     for (let round = 0; round < 2; round++) {
       const terms = [foldTerm('breast')];
-      const known = watched(shard.frequencies({ snapshot: 1, field, phrases: [terms] }));
+      const known = runWatched(shard.frequencies({ snapshot: 1, field, phrases: [terms] }));
       if (isUnsupported(known)) throw new Error(known.unsupported);
       const matching = Math.ceil(segments / 3);
       expect(known).toEqual({ records: segments, tokens: 2 * segments, found: [matching] });
       const phrases = [{ terms, boost: 1, weight: bm25Weight(known, known.found[0]!) }];
       const page = { after: undefined, offset: 0, limit: 1000 };
       const query = { kind: 'phrase', terms } as const;
-      const found = watched(shard.search({ snapshot: 1, field, query, phrases, page }));
+      const found = runWatched(shard.search({ snapshot: 1, field, query, phrases, page }));
       if (isUnsupported(found)) throw new Error(found.unsupported);
       expect(found.total).toBe(matching);
       expect(found.rows.map(({ segment, row }) => [segment, row])).toEqual(

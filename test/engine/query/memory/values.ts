@@ -16,7 +16,7 @@ export function leafPaths(columns: Columns, above: Columns = []): readonly LeafP
   });
 }
 
-/** What a record, column by column in `columns`, has at a leaf: all values, nulls left out. */
+/** All values of a record at a leaf of `columns`, without nulls. */
 export function valuesAt(value: Value, columns: Columns): readonly Value[] {
   if (value === null) return [];
   const [column, ...below] = columns as [Column, ...Column[]];
@@ -28,7 +28,7 @@ export function valuesAt(value: Value, columns: Columns): readonly Value[] {
   });
 }
 
-/** All values of a loaded column, row by row, as test/engine/store/random.ts draws them. */
+/** All values of a loaded column, row by row, in the form of test/engine/store/random.ts. */
 export function loadedValues(
   column: MemoryColumn,
   type: Column['type'],

@@ -25,34 +25,37 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
   test('pairs the states of a record that was written anew', async () => {
     const count = 1_300;
     const row = (i: number, commit: number, b: number) => ({ _id: `id${i}\t"`, _commit: String(commit), n: i, info: { a: 'x', b } }); // prettier-ignore
-    // Of the old records, the even ones were written anew, in reverse; every fifth odd one was deleted, and others came.
-    const old = Array.from({ length: count }, (_, i) => row(i, 1, i));
-    const anew = old.filter((_, i) => i % 2 === 0).map(({ n }) => row(n, 2, -n)).toReversed(); // prettier-ignore
-    const fresh = Array.from({ length: 7 }, (_, i) => row(count + i, 2, 0));
-    const stay = old.filter(({ n }) => n % 2 === 1 && n % 5 !== 0);
-    const made = await bench.dataset(columns, [old.slice(0, 600), old.slice(600)]);
-    const later = await bench.dataset(columns, [[...anew, ...fresh], stay]);
-    const [one, two] = made.snapshot.segments.map(({ path }) => path);
-    const [young] = later.snapshot.segments.map(({ path }) => path);
-    const gone = (of: readonly { n: number }[]): Int32Array =>
+    // Of the old records, the even ones were replaced, in reverse order; every fifth odd one was deleted, and new ones were added.
+    const oldRows = Array.from({ length: count }, (_, i) => row(i, 1, i));
+    const anew = oldRows.filter((_, i) => i % 2 === 0).map(({ n }) => row(n, 2, -n)).toReversed(); // prettier-ignore
+    const freshRows = Array.from({ length: 7 }, (_, i) => row(count + i, 2, 0));
+    const stay = oldRows.filter(({ n }) => n % 2 === 1 && n % 5 !== 0);
+    const earlierDataset = await bench.dataset(columns, [
+      oldRows.slice(0, 600),
+      oldRows.slice(600),
+    ]);
+    const laterDataset = await bench.dataset(columns, [[...anew, ...freshRows], stay]);
+    const [one, two] = earlierDataset.snapshot.segments.map(({ path }) => path);
+    const [young] = laterDataset.snapshot.segments.map(({ path }) => path);
+    const goneIndices = (of: readonly { n: number }[]): Int32Array =>
       Int32Array.from(of.keys()).filter((i) => !stay.some(({ n }) => n === of[i]!.n));
     const versions: ComparedVersions = {
-      from: made.snapshot,
-      to: later.snapshot,
-      fields: made.fields,
+      from: earlierDataset.snapshot,
+      to: laterDataset.snapshot,
+      fields: earlierDataset.fields,
       difference: {
-        removed: new Map([[one!, gone(old.slice(0, 600))], [two!, gone(old.slice(600))]]), // prettier-ignore
+        removed: new Map([[one!, goneIndices(oldRows.slice(0, 600))], [two!, goneIndices(oldRows.slice(600))]]), // prettier-ignore
         added: new Map([[young!, 'all' as const]]),
       },
     };
     const changes = await recordChanges(bench.engine, versions, {});
-    const removed = old.filter(({ n }) => n % 2 === 1 && n % 5 === 0);
-    expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removed.length, anew.length, 7]); // prettier-ignore
+    const removedRows = oldRows.filter(({ n }) => n % 2 === 1 && n % 5 === 0);
+    expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removedRows.length, anew.length, 7]); // prettier-ignore
     const expected = [
-      ...removed.map(({ n }) => ['removed', n, n, null, []]),
-      // 0 and -0 are one long.
+      ...removedRows.map(({ n }) => ['removed', n, n, null, []]),
+      // As a long, 0 and -0 are equal.
       ...anew.map(({ n }) => ['changed', n, n === 0 ? 0 : -n, n, n === 0 ? [] : ['info.b']]),
-      ...fresh.map(({ n }) => ['added', n, 0, null, []]),
+      ...freshRows.map(({ n }) => ['added', n, 0, null, []]),
     ];
     for (const limit of [97, 650, 10_000]) {
       const found: unknown[] = [];
@@ -60,7 +63,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
         let text = '';
         for await (const piece of differencePage(bench.engine, versions, changes, at, limit, {}))
           text += piece;
-        const page = JSON.parse(`[${text}]`) as Shown[];
+        const page = JSON.parse(`[${text}]`) as ShownDifference[];
         expect(page).toHaveLength(Math.min(limit, expected.length - at));
         found.push(
           ...page.map(({ change, record, before, fields }) => {
@@ -79,7 +82,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
   test('has no changed record where both have the same commit', async () => {
     const rows = [{ _id: 'a', _commit: '1', n: 1 }];
     const [a, b] = [await bench.dataset(columns, [rows]), await bench.dataset(columns, [rows])];
-    const whole = (path: string) => new Map([[path, 'all' as const]]);
+    const wholeFile = (path: string) => new Map([[path, 'all' as const]]);
     const changes = await recordChanges(
       bench.engine,
       {
@@ -87,8 +90,8 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
         to: b.snapshot,
         fields: [],
         difference: {
-          removed: whole(a.snapshot.segments[0]!.path),
-          added: whole(b.snapshot.segments[0]!.path),
+          removed: wholeFile(a.snapshot.segments[0]!.path),
+          added: wholeFile(b.snapshot.segments[0]!.path),
         },
       },
       {},
@@ -97,10 +100,10 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
   });
 });
 
-interface Shown {
+interface ShownDifference {
   readonly change: string;
   readonly record: { readonly _id: string; readonly n: number; readonly info: { readonly b: number } }; // prettier-ignore
-  readonly before: null | Shown['record'];
+  readonly before: null | ShownDifference['record'];
   readonly fields: readonly string[];
 }
 

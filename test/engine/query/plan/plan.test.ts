@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Columns } from '../../../../engine/core/types.js';
-import { plan, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
+import { planQuery, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
 import type { CursorProgress } from '../../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { project } from '../../../../engine/query/results/projection.js';
@@ -73,32 +73,47 @@ interface Setting {
   readonly cursor?: CursorProgress;
 }
 
-const refused = (key: string, reason: string): Partial<Available> => ({
+const refusing = (key: string, reason: string): Partial<Available> => ({
   refused: new Map([[key, reason]]),
 });
-const four = snapshotOf(4);
-const after = { after: { keys: [], file: 2, row: 7n }, total: 100, seen: 10 };
+const fourSegments = snapshotOf(4);
+const cursorRequest = { after: { keys: [], file: 2, row: 7n }, total: 100, seen: 10 };
 
 /** The statistics and what is available, by the word that a case begins with. */
 const settings: Readonly<Record<string, Setting>> = {
-  memory: { snapshot: four, available: {} },
+  memory: { snapshot: fourSegments, available: {} },
   small: { snapshot: snapshotOf(1, 1_000), available: {} },
   empty: { snapshot: snapshotOf(0), available: {} },
-  sql: { snapshot: four, available: { memory: false } },
-  ids: { snapshot: four, available: { rowNumbers: false } },
-  begin: { snapshot: four, available: {}, cursor: { after: null, total: null, seen: 0 } },
-  cursor: { snapshot: four, available: {}, cursor: after },
+  sql: { snapshot: fourSegments, available: { memory: false } },
+  ids: { snapshot: fourSegments, available: { rowNumbers: false } },
+  begin: { snapshot: fourSegments, available: {}, cursor: { after: null, total: null, seen: 0 } },
+  cursor: { snapshot: fourSegments, available: {}, cursor: cursorRequest },
   'begin-ids': {
-    snapshot: four,
+    snapshot: fourSegments,
     available: { rowNumbers: false },
     cursor: { after: null, total: null, seen: 0 },
   },
-  'cursor-ids': { snapshot: four, available: { rowNumbers: false }, cursor: after },
-  'no-index': { snapshot: four, available: refused('select index', 'a segment has no text index') },
-  'no-weigh': { snapshot: four, available: refused('weigh memory', 'a segment has no text index') },
-  'no-select': { snapshot: four, available: refused('select memory', 'too many different values') },
-  'no-facets': { snapshot: four, available: refused('facets memory', 'too many different values') },
-  'no-read': { snapshot: four, available: refused('read memory', 'a worker thread exited') },
+  'cursor-ids': { snapshot: fourSegments, available: { rowNumbers: false }, cursor: cursorRequest },
+  'no-index': {
+    snapshot: fourSegments,
+    available: refusing('select index', 'a segment has no text index'),
+  },
+  'no-weigh': {
+    snapshot: fourSegments,
+    available: refusing('weigh memory', 'a segment has no text index'),
+  },
+  'no-select': {
+    snapshot: fourSegments,
+    available: refusing('select memory', 'too many different values'),
+  },
+  'no-facets': {
+    snapshot: fourSegments,
+    available: refusing('facets memory', 'too many different values'),
+  },
+  'no-read': {
+    snapshot: fourSegments,
+    available: refusing('read memory', 'a worker thread exited'),
+  },
 };
 
 function planOf(name: string, body: unknown): string {
@@ -111,12 +126,12 @@ function planOf(name: string, body: unknown): string {
     isExplained: parsed.explain !== undefined,
   };
   const whole = { memory: true, rowNumbers: true, refused: new Map(), ...available };
-  const { steps, segments, rows, isHeavy } = plan(request, snapshot, whole);
-  const shown = steps.map(({ step, executor, columns: read, reason }) => {
+  const { steps, segments, rows, isHeavy } = planQuery(request, snapshot, whole);
+  const shownSteps = steps.map(({ step, executor, columns: read, reason }) => {
     const names = step === 'read' && read.length > 5 ? '*' : read.join(' ');
     return `${step} ${executor}${names === '' ? '' : ` ${names}`}: ${reason}`;
   });
-  return `${segments} of ${rows}${isHeavy ? ' heavy' : ''} | ${shown.join(' | ')}`;
+  return `${segments} of ${rows}${isHeavy ? ' heavy' : ''} | ${shownSteps.join(' | ')}`;
 }
 
 const path = 'test/engine/query/plan/plan.txt';
@@ -146,8 +161,8 @@ describe('a plan', () => {
     const parsed = parseQuery({ filters: [['gene', 'TTN']] }, fields);
     const request = { ...parsed, returned: ['gene'], isExplained: false };
     const available = { memory: true, rowNumbers: true, refused: new Map() };
-    const first = plan(request, four, available);
-    expect(plan(request, four, available)).toEqual(first);
+    const first = planQuery(request, fourSegments, available);
+    expect(planQuery(request, fourSegments, available)).toEqual(first);
     expect(structuredClone(first)).toEqual(first);
   });
 
@@ -156,7 +171,7 @@ describe('a plan', () => {
       const parsed = parseQuery({ filters: [['af__gt', 0.5]], limit: 0 }, fields);
       const request = { ...parsed, returned: [], isExplained: false };
       const available = { memory: true, rowNumbers: true, refused: new Map() };
-      return plan(request, snapshot, available).steps[0]!.cost;
+      return planQuery(request, snapshot, available).steps[0]!.cost;
     };
     expect(cost(snapshotOf(8)) / cost(snapshotOf(4))).toBeCloseTo(2, 1);
   });

@@ -3,7 +3,7 @@ import { caseVariantsBetween } from '../../../../engine/query/predicate/case-var
 import { Random } from '../random.js';
 import { seed } from '../../../seed.js';
 
-/** All strings whose lower case is this one, by trying every letter in every case. */
+/** All strings whose lower case is this one, found by trying every letter in every case. */
 function variantsOf(lower: string): Buffer[] {
   let all = [''];
   for (const char of lower) {
@@ -21,15 +21,15 @@ test(`a case variant lies between two bounds exactly if one of all variants does
   const text = (most: number, of = chars): string =>
     random.list(random.below(most + 1), () => random.pick(of)).join('');
   const ascii = chars.slice(0, 9);
-  let inside = 0;
+  let insideCount = 0;
   let outside = 0;
   for (let round = 0; round < 20_000; round++) {
     const begin = random.chance(0.5) ? text(3) : '';
     const bounds = [begin + text(4), begin + text(4)].map((each) => Buffer.from(each));
     const [low, high] = bounds.sort(Buffer.compare) as [Buffer, Buffer];
     const values = random.list(1 + random.below(3), () => {
-      const own = random.chance(0.6) ? begin.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
-      return own + text(5, ascii);
+      const ownLetters = random.chance(0.6) ? begin.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
+      return ownLetters + text(5, ascii);
     });
     const expected = values
       .flatMap((value) => variantsOf(value.toLowerCase()))
@@ -39,10 +39,10 @@ test(`a case variant lies between two bounds exactly if one of all variants does
       throw new Error(
         `${JSON.stringify(values)} between ${low.toString()} and ${high.toString()}: ${found}`,
       );
-    if (expected) inside++;
+    if (expected) insideCount++;
     else outside++;
   }
-  expect(Math.min(inside, outside)).toBeGreaterThan(1_000);
+  expect(Math.min(insideCount, outside)).toBeGreaterThan(1_000);
 });
 
 test('a string beyond ASCII has variants that are not known', () => {
@@ -50,8 +50,9 @@ test('a string beyond ASCII has variants that are not known', () => {
 });
 
 test('a variant of the genome is told from its neighbours in any letter case', () => {
-  const between = caseVariantsBetween(['grch38-1-12345-a-g'])!;
-  const bounds = (low: string, high: string) => between(Buffer.from(low), Buffer.from(high));
+  const variantsBetween = caseVariantsBetween(['grch38-1-12345-a-g'])!;
+  const bounds = (low: string, high: string) =>
+    variantsBetween(Buffer.from(low), Buffer.from(high));
   expect(bounds('GRCh38-1-12340-A-G', 'GRCh38-1-12350-A-G')).toBe(true);
   expect(bounds('GRCh38-1-12346-A-G', 'GRCh38-1-12350-A-G')).toBe(false);
   expect(bounds('GRCh38-2-1-A-G', 'GRCh38-2-9-A-G')).toBe(false);

@@ -4,11 +4,11 @@ import { requiredLiteral } from '../../../../engine/query/predicate/patterns.js'
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
-const own = process.env['STRANDLAKE_SEED'];
-const seeds = own === undefined ? [1, freshSeed] : [Number(own)];
+const givenSeed = process.env['STRANDLAKE_SEED'];
+const seeds = givenSeed === undefined ? [1, freshSeed] : [Number(givenSeed)];
 
 const letters = ['a', 'A', 'b', 'k', 'K', '\u212a', 's', 'S', 'ſ', 'i', 'İ', 'É', 'é', '1', '9', ' ', '_', '.', '\n', '\t', '-', '😀', '\u2028', '名', ']', '}', '{', '^', '$', '|', '(', '\\', '4']; // prettier-ignore
-const pieces = [
+const patternPieces = [
   '.', '.*', 'a', 'K', 's', 'ab', '\\.', '[a-z]', '[A-Z_]', '[^a]', '[\\w-]', '[]a]', '[^]a]', '[[:alpha:]]', '[[:^digit:]1]', '[a\\]b]', '\\d', '\\D', '\\w', '\\s', '\\S', 'É', '[É-\u212a]', '😀', '^', '$', '\\b', '\\B', '\\pL', '\\p{Greek}', '\\PL',
   '\\x{e9}', '\\x41', '\\n', '\\A', '\\z', '-', '_', '\\]', '\\}', '\\(', '\\[', '[(]', '[|]', '\\|', '名', ' ', '{', '}', '{,2}', ']', '\\07', '\\\\', '\\Qa.b\\E', '(?i)a', '(?i:b)', '(?P<n>a)', '!', '&',
 ]; // prettier-ignore
@@ -16,9 +16,10 @@ const quantifiers = ['', '', '', '', '*', '+', '?', '{2}', '{0,2}', '{1,}', '*?'
 
 function pattern(random: Random, depth: number): string {
   const parts = random.list(random.below(4) + (depth > 0 ? 1 : 0), () => {
-    if (depth === 3 || random.chance(0.85)) return random.pick(pieces) + random.pick(quantifiers);
-    const other = random.chance(0.5) ? `|${pattern(random, depth + 1)}` : '';
-    return `${random.pick(['(', '(?:'])}${pattern(random, depth + 1)}${other})${random.pick(quantifiers)}`;
+    if (depth === 3 || random.chance(0.85))
+      return random.pick(patternPieces) + random.pick(quantifiers);
+    const otherAlternative = random.chance(0.5) ? `|${pattern(random, depth + 1)}` : '';
+    return `${random.pick(['(', '(?:'])}${pattern(random, depth + 1)}${otherAlternative})${random.pick(quantifiers)}`;
   });
   return parts.join('');
 }
@@ -37,9 +38,9 @@ test.each(seeds)('every match of a pattern contains its required literal (STRAND
     const literal = requiredLiteral(source);
     literals += literal === '' ? 0 : 1;
     // Strings made of pieces of the pattern match it more often.
-    const near = Array.from(source.replaceAll(/\\(?=[^A-Za-z0-9])|[*+?]/g, ''));
+    const nearText = Array.from(source.replaceAll(/\\(?=[^A-Za-z0-9])|[*+?]/g, ''));
     for (let j = 0; j < 40; j++) {
-      const text = random.list(random.below(7), () => random.pick(random.chance(0.6) && near.length > 0 ? near : letters)).join('');
+      const text = random.list(random.below(7), () => random.pick(random.chance(0.6) && nearText.length > 0 ? nearText : letters)).join('');
       if (!compiled.testExact(text)) continue;
       matched += 1;
       expect({ seed, source, literal, isThere: text.includes(literal) ? true : text }).toEqual({ seed, source, literal, isThere: true });

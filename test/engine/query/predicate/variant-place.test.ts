@@ -32,28 +32,28 @@ const variantOf = ({ build, chromosome, start, stop }: Place, allele: string): s
 
 /** Ways in which a record's variant does not follow from its coordinates. */
 const flaws: readonly ((row: { place: Place; variant: string }, random: Random) => TestRow)[] = [
-  ({ place, variant }) => of({ ...place, start: place.start! + 1n }, variant),
-  ({ place, variant }) => of({ ...place, stop: place.stop! - 1n }, variant),
-  ({ place, variant }) => of({ ...place, build: 'GRCh36' }, variant),
-  ({ place, variant }) => of({ ...place, chromosome: 'Y2' }, variant),
-  ({ place, variant }) => of({ ...place, chromosome: null }, variant),
-  ({ place, variant }) => of({ ...place, stop: null }, variant),
+  ({ place, variant }) => recordAt({ ...place, start: place.start! + 1n }, variant),
+  ({ place, variant }) => recordAt({ ...place, stop: place.stop! - 1n }, variant),
+  ({ place, variant }) => recordAt({ ...place, build: 'GRCh36' }, variant),
+  ({ place, variant }) => recordAt({ ...place, chromosome: 'Y2' }, variant),
+  ({ place, variant }) => recordAt({ ...place, chromosome: null }, variant),
+  ({ place, variant }) => recordAt({ ...place, stop: null }, variant),
   ({ variant }) => ({ genomic_coordinates: null, variant }),
-  ({ place, variant }) => of(place, variant.toLowerCase()),
-  ({ place }) => of(place, variantOf(place, '').slice(0, -1)),
-  ({ place, variant }) => of(place, variant.replace(/-(\d)/, '-0$1')),
-  ({ place, variant }) => of(place, ` ${variant}`),
+  ({ place, variant }) => recordAt(place, variant.toLowerCase()),
+  ({ place }) => recordAt(place, variantOf(place, '').slice(0, -1)),
+  ({ place, variant }) => recordAt(place, variant.replace(/-(\d)/, '-0$1')),
+  ({ place, variant }) => recordAt(place, ` ${variant}`),
   ({ place }, random) => {
     const dashed = { ...place, chromosome: random.pick(['HLA-A', '1-5']) };
-    return of(dashed, variantOf(dashed, 'A'));
+    return recordAt(dashed, variantOf(dashed, 'A'));
   },
   ({ place }) => {
     const far = { ...place, start: 2n ** 53n, stop: 2n ** 53n };
-    return of(far, variantOf(far, 'A').replace('9007199254740992', '9007199254740993'));
+    return recordAt(far, variantOf(far, 'A').replace('9007199254740992', '9007199254740993'));
   },
 ];
 
-function of(place: Place, variant: string): TestRow {
+function recordAt(place: Place, variant: string): TestRow {
   return { genomic_coordinates: { ...place }, variant };
 }
 
@@ -79,20 +79,20 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
     rows = Array.from({ length: segments }, (_, i) => {
       const chromosome = random.pick(['1', '10', '2', 'X', 'chr3', 'chrUn_k']);
       const from = 1 + random.below(2_000);
-      const own = Array.from({ length: segmentRows }, (): TestRow => {
+      const segmentRecords = Array.from({ length: segmentRows }, (): TestRow => {
         const start = BigInt(from + random.below(60));
         const build = random.pick(['GRCh37', 'GRCh38', 'T2T-CHM13']);
         const place = { build, chromosome, start, stop: start + BigInt(random.below(4)) - 1n };
         const allele = random.pick(['A', 'TT', '-', '<DEL>', '<INS:ME-ALU>', 'g', 'A-1-2']);
-        return random.chance(0.05) ? { variant: null } : of(place, variantOf(place, allele));
+        return random.chance(0.05) ? { variant: null } : recordAt(place, variantOf(place, allele));
       });
       const flaw = flaws[i % (2 * flaws.length)];
-      if (flaw === undefined) return own;
+      if (flaw === undefined) return segmentRecords;
       const at = random.below(segmentRows);
       const start = BigInt(from);
       const place = { build: 'GRCh38', chromosome: 'X', start, stop: start };
       const flawed = flaw({ place, variant: variantOf(place, 'A') }, random);
-      return own.map((row, j) => (j === at ? flawed : row));
+      return segmentRecords.map((row, j) => (j === at ? flawed : row));
     });
     dataset = await bench.dataset(columns, rows);
     copy = await sql.dataset(columns, rows);
@@ -108,7 +108,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
 
   const field = { name: 'variant', path: ['variant'], type: 'string' } as const;
   const variants = (): string[] => rows.flat().flatMap(({ variant }) => (typeof variant === 'string' ? [variant] : [])); // prettier-ignore
-  const counted = async (predicate: Predicate, test: (variant: string) => boolean) => {
+  const countMatches = async (predicate: Predicate, test: (variant: string) => boolean) => {
     const expected = variants().filter(test).length;
     for (const [engine, { snapshot, fields }] of [
       [bench, dataset],
@@ -136,7 +136,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
       const test = (variant: string): boolean =>
         ignoreCase ? lower.has(variant.toLowerCase()) : list.includes(variant);
       const equal = node({ kind: 'in', field, values: list, ignoreCase });
-      await counted(equal, test);
+      await countMatches(equal, test);
     }
     const { snapshot } = dataset;
     // A list of any length opens the segments that one of its variants alone would open.
@@ -153,16 +153,16 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
     const variant = String(rows[clean[0]!]!.find((row) => /-[AT]+$/.test(String(row['variant'])))!['variant']); // prettier-ignore
     const equal = node({ kind: 'in', field, values: [variant], ignoreCase: true });
     const [, chromosome, start] = /-([^-]+)-(\d+)-\d+-[AT]+$/.exec(variant)!;
-    const near = clean.filter((i) =>
+    const nearSegments = clean.filter((i) =>
       rows[i]!.some((row) => {
         const place = row['genomic_coordinates'] as Place | null | undefined;
         return place?.chromosome?.toUpperCase() === chromosome && Math.abs(Number(place!.start) - Number(start)) < 60; // prettier-ignore
       }),
     );
-    const touched = touchedSegments(snapshot, equal).filter((i) => clean.includes(i));
-    expect(touched.filter((i) => !near.includes(i))).toEqual([]);
-    expect(touched).toContain(clean[0]);
-    expect(near.length).toBeLessThan(clean.length / 2);
+    const touchedNumbers = touchedSegments(snapshot, equal).filter((i) => clean.includes(i));
+    expect(touchedNumbers.filter((i) => !nearSegments.includes(i))).toEqual([]);
+    expect(touchedNumbers).toContain(clean[0]);
+    expect(nearSegments.length).toBeLessThan(clean.length / 2);
   });
 
   test('overlaps find what a loop finds', async () => {
@@ -178,7 +178,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
         return parts[2]!.toUpperCase() === chromosome && BigInt(parts[3]!) <= stop && BigInt(parts[4]!) >= start; // prettier-ignore
       };
       const overlap = node({ kind: 'overlap', field, build, chromosome, start, stop });
-      await counted(random.chance(0.2) ? not(not(overlap)) : overlap, test);
+      await countMatches(random.chance(0.2) ? not(not(overlap)) : overlap, test);
     }
   });
 });

@@ -6,7 +6,7 @@ import { LineWriter, type BlockTexts } from '../../../../engine/query/results/li
 
 const cellCount = 3;
 
-/** Blocks of records whose cells have their texts in the block, among those of dictionaries, and in a page. */
+/** Blocks of records whose cells have their texts in the block, in dictionaries and in a page. */
 class Blocks {
   readonly texts: BlockTexts = { block: new ByteSink(16), kept: new ByteSink(16) };
   readonly cells: readonly CellTexts[];
@@ -62,25 +62,25 @@ const records = (length: number, size: number, longest = 0): (string | null)[][]
     i % 7 === 0 ? null : `ab`.slice(0, i % 3),
   ]);
 
-const some = 'xxabyy';
+const someLetters = 'xxabyy';
 const cases: Readonly<Record<string, readonly (readonly [(string | null)[][], string])[]>> = {
   'few records': [
-    [records(1, 30), some],
-    [records(63, 30), some],
+    [records(1, 30), someLetters],
+    [records(63, 30), someLetters],
   ],
-  'many records': [64, 100, 1024, 1, 1024].map((length) => [records(length, 40), some]),
+  'many records': [64, 100, 1024, 1, 1024].map((length) => [records(length, 40), someLetters]),
   'more output than is put together at once': [
-    [records(1024, 4000), some],
-    [records(900, 40), some],
+    [records(1024, 4000), someLetters],
+    [records(900, 40), someLetters],
   ],
   'a line longer than that': [
-    [records(70, 30), some],
-    [records(80, 30, 600_000), some],
-    [records(80, 30), some],
+    [records(70, 30), someLetters],
+    [records(80, 30, 600_000), someLetters],
+    [records(80, 30), someLetters],
   ],
   'a page that does not fit into the memory of the kernel': [
-    [records(70, 30), 'x'.repeat(17 << 20) + some],
-    [records(90, 30), some],
+    [records(70, 30), 'x'.repeat(17 << 20) + someLetters],
+    [records(90, 30), someLetters],
   ],
 };
 

@@ -35,7 +35,7 @@ export function naiveFloat(value: number): string {
 export function naiveDate(micros: bigint): string {
   const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const day = 86_400_000n;
-  // `Date` ends with the year 275760: dates of other years are those of 400 years (146,097 days) earlier or later.
+  // `Date` ends with the year 275760: other years are shifted by multiples of 400 years (146,097 days).
   let millis = (micros - part) / 1000n;
   let years = 0;
   while (millis > 8_000_000_000_000_000n) [millis, years] = [millis - 146_097n * day * 100n, years + 40_000]; // prettier-ignore
@@ -75,20 +75,20 @@ export function naiveJson(column: Column, value: unknown): string | undefined {
     case 'string':
     case 'text':
     case 'blob':
-      return capitals(JSON.stringify(value));
+      return withCapitals(JSON.stringify(value));
     default:
       return String(value as bigint);
   }
 }
 
 /** Control characters are written with capital digits. */
-function capitals(json: string): string {
+function withCapitals(json: string): string {
   return json.replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) =>
     escape.length > 2 ? `\\u${escape.slice(2).toUpperCase()}` : escape,
   );
 }
 
-/** All records of a dataset in the order of its files, as the SQL engine reads them: the columns of a projection of it. */
+/** All records of a dataset in the order of its files, as the SQL engine reads them: the columns of a projection. */
 export async function rawRecords(
   { engine }: Bench,
   { snapshot, fields }: Dataset,

@@ -9,7 +9,7 @@ import {
 import {
   doubleText,
   floatText,
-  quoted,
+  quoteJson,
   withPlainNumbers,
 } from '../../../../engine/query/results/number-text.js';
 import { Random } from '../random.js';
@@ -40,7 +40,7 @@ function randomFloat(random: Random): number {
   return bits.getFloat32(0);
 }
 
-function written(write: (out: ByteSink) => void): string {
+function writtenText(write: (out: ByteSink) => void): string {
   const out = new ByteSink(1);
   write(out);
   const text = Buffer.from(out.written()).toString();
@@ -73,7 +73,7 @@ test(`32-bit floats are written with the fewest digits that are the same float (
   const wrong = values.filter((value) => floatText(value) !== naiveFloat(value));
   expect(wrong).toEqual([]);
   for (const value of values.slice(0, 2_000))
-    expect(written((out) => writeFloat(out, -value))).toBe(floatText(-value));
+    expect(writtenText((out) => writeFloat(out, -value))).toBe(floatText(-value));
   expect([0.1, 16_777_216, 1e10].map(Math.fround).map(floatText)).toEqual(['0.1', '16777216', '10000000000']); // prettier-ignore
 });
 
@@ -107,7 +107,7 @@ test(`many numbers are written as single ones (STRANDLAKE_SEED=${seed})`, () => 
     }
     // Single ones, too, are written by the kernel from then on.
     for (const value of doubles.filter(Number.isFinite)) {
-      const alone = written((out) => writeDouble(out, Float64Array.of(value), 0));
+      const alone = writtenText((out) => writeDouble(out, Float64Array.of(value), 0));
       if (alone !== String(value)) expect(alone).toBe(String(value));
     }
   }
@@ -126,12 +126,12 @@ test('longs are exact', () => {
   ];
   for (const long of longs) {
     const halves = [Number(BigInt.asIntN(32, long)), Number(long >> 32n)] as const;
-    expect(written((out) => writeLong(out, ...halves))).toBe(String(long));
+    expect(writtenText((out) => writeLong(out, ...halves))).toBe(String(long));
   }
 });
 
 test('texts are quoted with capital digits of control characters', () => {
-  expect(quoted('\u001f\\u00ab"é')).toBe('"\\u001F\\\\u00ab\\"é"');
+  expect(quoteJson('\u001f\\u00ab"é')).toBe('"\\u001F\\\\u00ab\\"é"');
 });
 
 test('numbers in JSON of the SQL engine are rewritten, texts and whole numbers are not', () => {

@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Keeps all, or nothing. */
+/** A cache that keeps all pages, or none. */
 function cache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {
   const entries = new Map<string, unknown>();
   return {
@@ -53,7 +53,7 @@ function cache(keeps: boolean): PageCache & { readonly entries: Map<string, unkn
   };
 }
 
-const whole: QueryRequest = {
+const wholeRequest: QueryRequest = {
   predicate: all,
   scores: [],
   fields: null,
@@ -65,7 +65,10 @@ const whole: QueryRequest = {
 };
 
 /** The texts of all records from the pages. */
-function byPages({ snapshot, fields }: Dataset, request: QueryRequest = whole): readonly string[] {
+function byPages(
+  { snapshot, fields }: Dataset,
+  request: QueryRequest = wholeRequest,
+): readonly string[] {
   const projection = project(snapshot.columns, fields, request);
   const rows = snapshot.segments.flatMap((segment, number) =>
     Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
@@ -92,7 +95,7 @@ function texts(
 }
 
 /** The first text that differs; undefined if none does. */
-function unlike(found: readonly string[], wanted: readonly string[]): unknown {
+function firstDifference(found: readonly string[], wanted: readonly string[]): unknown {
   if (found.length !== wanted.length) return [found.length, wanted.length];
   const row = found.findIndex((text, i) => text !== wanted[i]);
   return row < 0 ? undefined : { row, found: found[row], wanted: wanted[row] };
@@ -115,7 +118,7 @@ function datasetOf(
 }
 
 /** A segment of these values, column by column. */
-async function written(columns: Columns, values: readonly (readonly Value[])[]) {
+async function writeRecords(columns: Columns, values: readonly (readonly Value[])[]) {
   const rows = values[0]!.length;
   const file = join(folder, `segment-${datasets++}.parquet`);
   const data = batchOf(columns, values, rows, 7n);
@@ -126,16 +129,18 @@ async function oneSegment(
   columns: Columns,
   values: readonly (readonly Value[])[],
 ): Promise<Dataset> {
-  const { file, segment } = await written(columns, values);
+  const { file, segment } = await writeRecords(columns, values);
   return datasetOf(columns, [segment], [file]);
 }
 
-function naive(dataset: Dataset, request = whole): Promise<readonly string[]> {
+function naiveRecords(dataset: Dataset, request = wholeRequest): Promise<readonly string[]> {
   return naiveTexts(bench, dataset, request);
 }
 
 async function expectAlike(dataset: Dataset, request?: QueryRequest): Promise<void> {
-  expect(unlike(byPages(dataset, request), await naive(dataset, request))).toBeUndefined();
+  expect(
+    firstDifference(byPages(dataset, request), await naiveRecords(dataset, request)),
+  ).toBeUndefined();
 }
 
 function randomValues(next: () => number, columns: Columns, rows: number): Value[][] {
@@ -157,8 +162,8 @@ describe('records read from their pages', () => {
       const paths = naiveFields(made.columns).map(({ path }) => path);
       const some = () => next.shuffled(paths).slice(0, next.below(4));
       const fields = [...some(), ['_commit'], ...(next.chance(0.2) ? [['no such']] : [])];
-      await expectAlike(dataset, { ...whole, fields: next.shuffled(fields) });
-      await expectAlike(dataset, { ...whole, excludeFields: some() });
+      await expectAlike(dataset, { ...wholeRequest, fields: next.shuffled(fields) });
+      await expectAlike(dataset, { ...wholeRequest, excludeFields: some() });
     }
   });
 
@@ -179,16 +184,16 @@ describe('records read from their pages', () => {
       for (const rows of [3, 1_500, 700]) {
         const own = columns.filter(() => next() < 0.7);
         const some = own.length === 0 ? columns : own;
-        sources.push(await written(some, randomValues(next, some, rows)));
+        sources.push(await writeRecords(some, randomValues(next, some, rows)));
       }
       const file = join(folder, `merged-${datasets++}.parquet`);
       const before = datasetOf(columns, sources.map(({ segment }) => segment), sources.map((source) => source.file)); // prettier-ignore
       const found = byPages(before);
-      expect(unlike(found, await naive(before))).toBeUndefined();
+      expect(firstDifference(found, await naiveRecords(before))).toBeUndefined();
       const merged = await mergeSegments(sources, columns, file);
       const after = datasetOf(columns, [merged], [file]);
-      expect(unlike(byPages(after), found)).toBeUndefined();
-      expect(unlike(await naive(after), found)).toBeUndefined();
+      expect(firstDifference(byPages(after), found)).toBeUndefined();
+      expect(firstDifference(await naiveRecords(after), found)).toBeUndefined();
     }
   });
 
@@ -251,14 +256,14 @@ describe('records read from their pages', () => {
     const rows = 20_000;
     const values = [Array.from({ length: rows }, (_, i) => BigInt(i)), randomValues(next, [columns[1]!], rows)[0]!]; // prettier-ignore
     const dataset = await oneSegment(columns, values);
-    const wanted = await naive(dataset);
+    const wanted = await naiveRecords(dataset);
     const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
-    const projection = project(columns, dataset.fields, whole);
+    const projection = project(columns, dataset.fields, wholeRequest);
     const asked = Array.from({ length: 300 }, () => Math.floor(next() * rows));
     asked.push(asked[0]!, rows - 1, 0);
     const kept = cache(true);
     const found = texts(file, kept, asked, projection);
-    expect(unlike(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
+    expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
     const { size } = kept.entries;
     expect(texts(file, kept, asked, projection)).toEqual(found);
     expect(kept.entries.size).toBe(size);
@@ -270,7 +275,7 @@ describe('records read from their pages', () => {
 
   test('are refused where a page is damaged', async () => {
     const columns = [column('text', 'string')];
-    const { file: path } = await written(columns, [
+    const { file: path } = await writeRecords(columns, [
       Array.from({ length: 9_000 }, (_, i) => `text ${i}`),
     ]);
     const stored = readFileSync(path);
@@ -283,7 +288,8 @@ describe('records read from their pages', () => {
     const damaged = join(folder, 'damaged.parquet');
     writeFileSync(damaged, stored);
     const file = new SegmentFile({ path: realpathSync(damaged) });
-    const read = (row: number) => texts(file, cache(false), [row], project(columns, [], whole));
+    const read = (row: number) =>
+      texts(file, cache(false), [row], project(columns, [], wholeRequest));
     expect(read(0)[0]).toContain('"text 0"');
     expect(() => read(firstRows[1]!)).toThrow(
       expect.objectContaining({ code: 'damaged', message: expect.stringContaining('damaged.parquet') as unknown }), // prettier-ignore
@@ -297,7 +303,7 @@ describe('records read from their pages', () => {
     const values = [Array.from({ length: rows }, (_, i) => (i * 7919) % rows), Array.from({ length: rows }, (_, i) => `${'x'.repeat(90)}${i}`), Array.from({ length: rows }, (_, i) => (i % 7 === 0 ? null : Array.from({ length: i % 4 }, (__, at) => BigInt(at * i)))), Array.from({ length: rows }, (_, i) => i % 3 === 0)]; // prettier-ignore
     const ofRust = join(folder, 'rust.parquet');
     writeFileSync(ofRust, encodedByWasm(columns, batchOf(columns, values, rows, 1n)));
-    const { file: ours, segment } = await written(columns, values);
+    const { file: ours, segment } = await writeRecords(columns, values);
     const ofSql = join(folder, 'sql.parquet');
     const duckdb = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
     await duckdb.run(`COPY (SELECT * FROM read_parquet('${ours}')) TO '${ofSql}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
@@ -321,8 +327,11 @@ describe('records read from their pages', () => {
       [1e21, 0.5, null], [true, null, false], [0n, 1_500_000n, null], [1, null, 3],
       [[1n, null], [], null], [{ a: 1, b: 'x' }, { a: null, b: null }, null],
     ]; // prettier-ignore
-    const { file, segment } = await written(before, values);
-    const projection = project(after, [], { ...whole, excludeFields: [['_id'], ['_commit']] });
+    const { file, segment } = await writeRecords(before, values);
+    const projection = project(after, [], {
+      ...wholeRequest,
+      excludeFields: [['_id'], ['_commit']],
+    });
     const source = openSegments([{ path: realpathSync(file) }]);
     const refs = [[0, 0], [0, 1], [0, 2]] as const; // prettier-ignore
     const found = materialise(source, refs, projection, 'json');
@@ -333,9 +342,9 @@ describe('records read from their pages', () => {
     ]); // prettier-ignore
     const batch = materialise(source, refs, projection, 'arrow');
     expect(plainRows(batch)).toEqual(found.map((text) => parseJson(text)));
-    const narrowed = project([column('text', 'integer')], [], whole);
+    const narrowed = project([column('text', 'integer')], [], wholeRequest);
     expect(() => materialise(source, [[0, 0]], narrowed, 'json')).toThrow(/column text holds values of type double/); // prettier-ignore
-    const unlisted = project([column('texts', 'string')], [], whole);
+    const unlisted = project([column('texts', 'string')], [], wholeRequest);
     expect(() => materialise(source, [[0, 0]], unlisted, 'json')).toThrow(/another shape/);
     source.close();
     expect(segment.rows).toBe(3);

@@ -14,8 +14,8 @@ interface Flow {
   readonly error: string | null;
 }
 
-/** Processes chunks, later ones of those in progress first. `outcomes` are by index; the default is `continue`. */
-async function flow(
+/** Processes chunks, taking later ones in progress first. `outcomes` are by index; the default is `continue`. */
+async function runFlow(
   outcomes: Readonly<Record<number, ChunkOutcome | Error>>,
   { count = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
 ): Promise<Flow> {
@@ -48,28 +48,28 @@ async function flow(
 
 describe('a source whose records end before it does', () => {
   test('starts no further chunk after the outcome `end`; those in progress are finished', async () => {
-    const { begun, error } = await flow({ 5: 'end' });
+    const { begun, error } = await runFlow({ 5: 'end' });
     expect(error).toBeNull();
     expect(begun).toEqual(expect.arrayContaining([0, 1, 2, 3, 4, 5]));
     expect(Math.max(...begun)).toBeLessThan(10);
   });
 
   test('may be damaged after the end, but not before', async () => {
-    const late = { 2: 'end', 3: new Error('third'), 4: new Error('fourth') } as const;
-    expect((await flow(late)).error).toBeNull();
-    expect((await flow({ 2: 'end' }, { count: 4, isDamaged: true })).error).toBeNull();
-    expect((await flow({ 1: new Error('first'), 2: 'end' })).error).toBe('first');
-    expect((await flow({}, { count: 4, isDamaged: true })).error).toBe('a line is too long');
+    const lateOutcomes = { 2: 'end', 3: new Error('third'), 4: new Error('fourth') } as const;
+    expect((await runFlow(lateOutcomes)).error).toBeNull();
+    expect((await runFlow({ 2: 'end' }, { count: 4, isDamaged: true })).error).toBeNull();
+    expect((await runFlow({ 1: new Error('first'), 2: 'end' })).error).toBe('first');
+    expect((await runFlow({}, { count: 4, isDamaged: true })).error).toBe('a line is too long');
   });
 
   test('is enumerated only up to the last chunk that is needed', async () => {
-    const { begun, error } = await flow({}, { count: 4, isDamaged: true, last: 3 });
+    const { begun, error } = await runFlow({}, { count: 4, isDamaged: true, last: 3 });
     expect([begun, error]).toEqual([[0, 1, 2, 3], null]);
   });
 });
 
 test('throws the first failure in the order of the source', async () => {
-  const { error } = await flow({ 1: new Error('early'), 2: new Error('late') });
+  const { error } = await runFlow({ 1: new Error('early'), 2: new Error('late') });
   expect(error).toBe('early');
 });
 
@@ -78,21 +78,21 @@ describe('several sources', () => {
   function sources(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
     const chunks = new ChunkFlow(3, new AbortController().signal);
     const begun: string[] = [];
-    const held = new Map<string, () => void>();
+    const heldChunks = new Map<string, () => void>();
     const feed = (name: string, count: number, isHeld = false, isDamaged = false) =>
       chunks.feed(
         () => chunksOf(count, isDamaged),
         async ({ index }) => {
           const key = `${name}${index}`;
           begun.push(key);
-          if (isHeld) await new Promise<void>((resolve) => held.set(key, resolve));
+          if (isHeld) await new Promise<void>((resolve) => heldChunks.set(key, resolve));
           const outcome = outcomes[key] ?? 'continue';
           if (typeof outcome === 'object') throw outcome;
           return outcome;
         },
         { isCounted: true },
       );
-    return { chunks, begun, held, feed };
+    return { chunks, begun, held: heldChunks, feed };
   }
 
   test('overlap: a source begins while chunks of the one before are in progress', async () => {

@@ -42,21 +42,21 @@ async function jobOf(text: string): Promise<ChunkJob> {
 
 test('transforms are applied to the columns of a chunk in order, and their result is stored', async () => {
   const job = await jobOf('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n');
-  const seen: string[][] = [];
+  const seenBatches: string[][] = [];
   const result = await runChunk(job, [
     (batch) => {
-      seen.push(batch.columns.map(({ name }) => name));
+      seenBatches.push(batch.columns.map(({ name }) => name));
       const [a] = batch.columns;
       return makeBatch([{ ...a!, name: 'c', physical: 'c' }], batch.rows, [
         batch.data.data.children[0]!,
       ]);
     },
     (batch, { index }) => {
-      seen.push([...batch.columns.map(({ name }) => name), String(index)]);
+      seenBatches.push([...batch.columns.map(({ name }) => name), String(index)]);
       return batch;
     },
   ]);
-  expect(seen).toEqual([
+  expect(seenBatches).toEqual([
     ['a', 'b'],
     ['c', '0'],
   ]);

@@ -10,7 +10,7 @@ import { random } from '../../../random.js';
 import { seed } from '../../../seed.js';
 import { chunkOf, computedChunk } from './computed-chunk.js';
 
-function computed(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
+function computeChunk(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
   const chunk = makeBatch([], 3, []);
   const { batch, findings, release } = computedChunk(chunk, fields, ['x'], {
     ...(timeoutMs !== undefined && { timeoutMs }),
@@ -22,7 +22,7 @@ function computed(fields: readonly Record<string, unknown>[], timeoutMs?: number
 }
 
 test('fields are computed for a chunk without columns, in the order of the request', () => {
-  const { rows, columns } = computed([
+  const { rows, columns } = computeChunk([
     { name: 'b', expression: 'record.a + target_dataset', depends_on: ['a'] },
     { name: 't', expression: "'x'", is_transient: true },
     { name: 'a', expression: "record.t + 'y'", depends_on: ['t'] },
@@ -32,7 +32,7 @@ test('fields are computed for a chunk without columns, in the order of the reque
 });
 
 test('when the time of a chunk is over, the rest of its records has the error of a limit', () => {
-  const { findings } = computed([{ name: 'a', expression: '1' }], -1);
+  const { findings } = computeChunk([{ name: 'a', expression: '1' }], -1);
   expect(findings.examples).toEqual([
     {
       code: 500,
@@ -100,7 +100,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
       k: pick([i, -i, 0, null]),
       // Always with a fraction, so that JSON shows that it is a float.
       f: pick([i + 0.25, -0.5, 0.125, null]),
-      // Such that sums and products go beyond 2^53.
+      // Values whose sums and products exceed 2^53.
       b: pick([2 ** 53 - 1, 1 - 2 ** 53, 3, i]),
       e: pick([4, 7, 9]),
       d: pick(['2024-05-06', '2025-01-02']),
@@ -162,15 +162,15 @@ describe('the fields of a chunk are those of its records one by one', () => {
     const rows = records(2200).map((record) => JSON.stringify(record));
     const lines = what === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
     const out = chunkOf(lines);
-    const declared = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
-    const { batch: made, release } = computedChunk(out.finish(), fields, declared);
+    const declaredNames = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
+    const { batch: made, release } = computedChunk(out.finish(), fields, declaredNames);
     const annotation = new Annotation({
       fields: fields.map(annotationField),
       includeErrors: true,
-      schemaFields: declared,
+      schemaFields: declaredNames,
       targetDataset: '7',
     });
-    const ours = made.data.toArray().map((row) => row.toJSON() as Record<string, unknown>);
+    const ourRecords = made.data.toArray().map((row) => row.toJSON() as Record<string, unknown>);
     const types = new Map(made.columns.map(({ name, type }) => [name, type]));
     const textOf = (name: string, value: unknown): string => {
       if (typeof value === 'bigint') return String(value);
@@ -178,31 +178,35 @@ describe('the fields of a chunk are those of its records one by one', () => {
       if (isWhole) return Object.is(value, -0) ? '-0.0' : (value as number).toFixed(1);
       return JSON.stringify(value ?? null);
     };
-    const different: string[] = [];
+    const differentLines: string[] = [];
     for (const [i, line] of lines.entries()) {
-      const [record] = annotation.annotate(valueOfJson(completed(line)) as PyDict).records;
+      const [record] = annotation.annotate(valueOfJson(completedRecord(line)) as PyDict).records;
       runtime.budget.start(0);
       for (const { name } of fields) {
         // Infinity is stored as null.
-        const wanted = reprOf(runtime, record!.map.get(name) ?? null).replace(/^-?inf$/, 'None');
-        const found = reprOf(runtime, valueOfJson(textOf(name, ours[i]![name])));
-        if (found !== wanted) different.push(`${line}, ${name}: ${found}, not ${wanted}`);
+        const expectedText = reprOf(runtime, record!.map.get(name) ?? null).replace(
+          /^-?inf$/,
+          'None',
+        );
+        const found = reprOf(runtime, valueOfJson(textOf(name, ourRecords[i]![name])));
+        if (found !== expectedText)
+          differentLines.push(`${line}, ${name}: ${found}, not ${expectedText}`);
       }
       const messages = record!.map.get('_errors') as PyDict | undefined;
-      const stored = JSON.parse(JSON.stringify(ours[i]!['_errors'] ?? {})) as object;
+      const stored = JSON.parse(JSON.stringify(ourRecords[i]!['_errors'] ?? {})) as object;
       // The members of an object are those of all records.
       const found = Object.entries(stored).filter(([, message]) => message !== null);
-      const same = found.filter(([name, message]) => messages?.map.get(name) === message);
-      if (same.length !== found.length || found.length !== (messages?.map.size ?? 0))
-        different.push(`${line}: errors ${JSON.stringify(found)}`);
+      const sameMessages = found.filter(([name, message]) => messages?.map.get(name) === message);
+      if (sameMessages.length !== found.length || found.length !== (messages?.map.size ?? 0))
+        differentLines.push(`${line}: errors ${JSON.stringify(found)}`);
     }
-    expect([seed, different]).toEqual([seed, []]);
+    expect([seed, differentLines]).toEqual([seed, []]);
     release();
     out.release();
   });
 
   /** A record as it is stored: with all members that the column has. */
-  function completed(line: string): string {
+  function completedRecord(line: string): string {
     const record = JSON.parse(line) as { m?: Record<string, unknown> | null };
     if (record.m) record.m = { t: null, l: null, o: null, ...record.m };
     return JSON.stringify({ m: null, ...record });

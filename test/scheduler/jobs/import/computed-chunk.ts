@@ -9,7 +9,7 @@ import {
   type ComputedBatch,
 } from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
 
-/** Who evaluates expressions, and expressions that make no records. */
+/** The user who evaluates expressions, and expressions that make no records. */
 export const origin = {
   preExpression: '',
   postExpression: '',
@@ -21,9 +21,9 @@ export const origin = {
 export function chunkOf(lines: readonly string[]): BatchBuilder {
   const reader = readerNamed('json');
   const out = new BatchBuilder();
-  const given = { columns: [], isFinal: true, hints: [] };
+  const givenColumns = { columns: [], isFinal: true, hints: [] };
   const report = new FindingCollector(lenientRules, true);
-  reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, reader.params({}), out, report, given); // prettier-ignore
+  reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, reader.params({}), out, report, givenColumns); // prettier-ignore
   return out;
 }
 

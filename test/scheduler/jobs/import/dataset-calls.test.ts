@@ -42,21 +42,21 @@ const leftAlone = /[37]"\]\]/;
 
 /** A thread's memory of a job, and the calls that it made. */
 function newJob() {
-  const asked: string[] = [];
+  const askedCalls: string[] = [];
   const answers = new Answers();
   answers.through((request) => {
     if (!('batch' in request)) {
-      asked.push(`alone ${callText(request)}`);
+      askedCalls.push(`alone ${callText(request)}`);
       return answerTo(request);
     }
     const { batch, form } = request;
     const texts = form ? textsOfForm(form, unpackTexts(batch)) : unpackTexts(batch);
-    asked.push(...texts);
+    askedCalls.push(...texts);
     return packAnswers(
       texts.map((text) => (leftAlone.test(text) ? null : answerTo(callOfText(text)))),
     );
   });
-  return { asked, host: hostWith(origin, answers), kept: new JobResults() };
+  return { asked: askedCalls, host: hostWith(origin, answers), kept: new JobResults() };
 }
 
 /** A host that makes each call when it is evaluated. */
@@ -112,7 +112,7 @@ const joinedFields = [
 
 describe(`fields of datasets are those of the records one by one (seed ${seed})`, () => {
   const next = random(seed);
-  const below = (limit: number): number => Math.floor(next() * limit);
+  const belowLimit = (limit: number): number => Math.floor(next() * limit);
   const { runtime } = compileExpression('1');
   const starts = ['k', 'k', 'k', 'kü"', 'k😀\\\n'];
 
@@ -122,41 +122,46 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
     ['also where texts alone decide the calls', joinedFields],
   ])('in chunks that share a job, %s', (_, fields) => {
     const { asked, host, kept } = newJob();
-    const declared = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
+    const declaredNames = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
     const annotation = new Annotation({
       fields: fields.map(annotationField),
       includeErrors: true,
       data: valueOfJson('{"values":"5"}') as PyDict,
-      schemaFields: declared,
+      schemaFields: declaredNames,
     });
     const direct = directHost();
     for (let chunk = 0; chunk < 4; chunk++) {
       const lines = Array.from({ length: 300 }, () =>
         JSON.stringify({
-          ...(next() < 0.9 && { key: next() < 0.05 ? null : `${starts[below(starts.length)]!}${below(150)}` }), // prettier-ignore
-          number: chunk === 3 ? `s${below(5)}` : next() < 0.1 ? null : below(5),
-          list: [`k${below(20)}`],
+          ...(next() < 0.9 && { key: next() < 0.05 ? null : `${starts[belowLimit(starts.length)]!}${belowLimit(150)}` }), // prettier-ignore
+          number: chunk === 3 ? `s${belowLimit(5)}` : next() < 0.1 ? null : belowLimit(5),
+          list: [`k${belowLimit(20)}`],
         }),
       );
       const out = chunkOf(lines);
-      const given = { data: '{"values":"5"}', host, kept };
-      const { batch: made, release } = computedChunk(out.finish(), fields, declared, given);
-      const plain = (_: string, value: unknown): unknown => typeof value === 'bigint' ? Number(value) : value; // prettier-ignore
-      const ours = made.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plain)) as Record<string, unknown>); // prettier-ignore
+      const givenContext = { data: '{"values":"5"}', host, kept };
+      const { batch: made, release } = computedChunk(
+        out.finish(),
+        fields,
+        declaredNames,
+        givenContext,
+      );
+      const plainNumber = (_: string, value: unknown): unknown => typeof value === 'bigint' ? Number(value) : value; // prettier-ignore
+      const ourRecords = made.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plainNumber)) as Record<string, unknown>); // prettier-ignore
       release();
       out.release();
       for (const [i, line] of lines.entries()) {
         const record = valueOfJson(JSON.stringify({ key: null, ...(JSON.parse(line) as object) })) as PyDict; // prettier-ignore
         const [annotated] = annotation.annotate(record, direct).records;
         runtime.budget.start(0);
-        const wanted = JSON.parse(jsonOfValue(plainValue(runtime, annotated!), 1e6)) as Record<string, unknown>; // prettier-ignore
+        const expectedRecord = JSON.parse(jsonOfValue(plainValue(runtime, annotated!), 1e6)) as Record<string, unknown>; // prettier-ignore
         for (const name of [...fields.map((field) => field.name), '_errors'])
-          expect([line, name, withoutNulls(ours[i]![name])]).toEqual([line, name, withoutNulls(wanted[name])]); // prettier-ignore
+          expect([line, name, withoutNulls(ourRecords[i]![name])]).toEqual([line, name, withoutNulls(expectedRecord[name])]); // prettier-ignore
       }
     }
     // Calls with an answer are asked for once.
-    const answered = asked.filter((one) => !leftAlone.test(one));
-    expect(answered.filter((one, i) => answered.indexOf(one) !== i)).toEqual([]);
+    const answeredCalls = asked.filter((one) => !leftAlone.test(one));
+    expect(answeredCalls.filter((one, i) => answeredCalls.indexOf(one) !== i)).toEqual([]);
   });
 });
 
@@ -171,8 +176,8 @@ test('each key is evaluated and asked for once, in all chunks of a job', () => {
   for (let chunk = 0; chunk < 3; chunk++) {
     const lines = Array.from({ length: 18_000 }, (_, i) => JSON.stringify({ key: `k${(i * 7) % 1000}` })); // prettier-ignore
     const out = chunkOf(lines);
-    const given = { data: '{"values":"5"}', host, kept };
-    const { release } = computedChunk(out.finish(), [fields[0]!], ['key', 'direct'], given);
+    const givenContext = { data: '{"values":"5"}', host, kept };
+    const { release } = computedChunk(out.finish(), [fields[0]!], ['key', 'direct'], givenContext);
     release();
     out.release();
   }

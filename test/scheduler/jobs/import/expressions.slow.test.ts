@@ -51,7 +51,7 @@ async function summary(datasetId: number): Promise<{ chunks: number; rows: unkno
   }
 }
 
-const wanted = [
+const expectedRecords = [
   String(rows),
   'text',
   'none,r',
@@ -77,7 +77,7 @@ test.each([
     expect(await lake.task(task.id)).toMatchObject({ status: 'completed', errorMessage: null });
     const found = await summary(datasetId);
     expect(found.chunks).toBeGreaterThanOrEqual(3);
-    expect(found.rows).toEqual(wanted);
+    expect(found.rows).toEqual(expectedRecords);
     const { metadata } = (await lake.catalog.imports.get(task.resourceId))!;
     expect((metadata['receipt'] as Record<string, unknown>)['resumed_chunks']).toBe(
       Math.min(resumed, found.chunks),

@@ -25,7 +25,7 @@ afterAll(async () => {
   await lake.remove();
 });
 
-async function imported(folder: string, name: string): Promise<{ row: ImportRow; rows: number }> {
+async function importFile(folder: string, name: string): Promise<{ row: ImportRow; rows: number }> {
   const datasetId = await lake.dataset(`${name} records`);
   const file = await lake.file(name, readFileSync(`${folder}/${name}`));
   const task = await lake.import(datasetId, file);
@@ -41,7 +41,7 @@ const isBroken = (name: string): boolean =>
 const vcfs = readdirSync('test/fixtures/vcf').filter(canImport);
 
 test.each(vcfs.filter((name) => !isBroken(name)))('%s is imported', async (name) => {
-  const { row, rows } = await imported('test/fixtures/vcf', name);
+  const { row, rows } = await importFile('test/fixtures/vcf', name);
   expect([row.errorMessage, row.status]).toEqual([null, 'completed']);
   expect(rows).toBeGreaterThan(0);
   expect((row.metadata['progress'] as { processed_records: number }).processed_records).toBe(rows);
@@ -50,7 +50,7 @@ test.each(vcfs.filter((name) => !isBroken(name)))('%s is imported', async (name)
 test.each(vcfs.filter(isBroken))(
   '%s is rejected with its name and changes nothing',
   async (name) => {
-    const { row, rows } = await imported('test/fixtures/vcf', name);
+    const { row, rows } = await importFile('test/fixtures/vcf', name);
     expect(row.status).toBe('failed');
     expect(row.errorMessage).toContain(name);
     expect(rows).toBe(0);

@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(async () => expect(await lake.damage()).toEqual([]));
 
-async function ended(task: TaskRow): Promise<ImportRow & { readonly receipt: ImportReport }> {
+async function importEnded(task: TaskRow): Promise<ImportRow & { readonly receipt: ImportReport }> {
   scheduler.wake();
   await scheduler.wait(task.id);
   const row = (await lake.catalog.imports.get(task.resourceId))!;
@@ -41,7 +41,7 @@ async function ended(task: TaskRow): Promise<ImportRow & { readonly receipt: Imp
 const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
 /** The rejected records of an import, read from its file. */
-async function rejected(importId: number): Promise<readonly Record<string, unknown>[]> {
+async function rejectedRecords(importId: number): Promise<readonly Record<string, unknown>[]> {
   const bytes = await readFile(lake.data.rejectedLines(importId));
   const lines = gunzipSync(bytes).toString().split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -51,11 +51,11 @@ describe('an import report', () => {
   test('describes every source and counts its records', async () => {
     const json = '{"a":1}\n{"a":2}\n';
     const csv = gzipSync('a\n3\n4\n5\n');
-    const known = { md5: md5(json), size: json.length };
-    const files = [await lake.file('x.json', json, known), await lake.file('y.csv.gz', csv)];
+    const knownDigest = { md5: md5(json), size: json.length };
+    const files = [await lake.file('x.json', json, knownDigest), await lake.file('y.csv.gz', csv)];
     const manifest = { files: files.map((id) => ({ object_id: id })) };
     const task = await lake.import(datasetId, 0, { source: 'manifest', objectId: null, manifest });
-    const { receipt, status } = await ended(task);
+    const { receipt, status } = await importEnded(task);
     expect(status).toBe('completed');
     expect(receipt).toEqual({
       sources: [
@@ -106,16 +106,16 @@ describe('an import report', () => {
 
   test('of inline records has the MD5 of the bytes that were read', async () => {
     const records = '{"a":1}\n';
-    const { receipt } = await ended(await lake.inline(datasetId, records));
+    const { receipt } = await importEnded(await lake.inline(datasetId, records));
     expect(receipt.sources).toMatchObject([
       { name: 'data_records', object_id: null, bytes: 8, md5: md5(records), records_read: 1 },
     ]);
   });
 
   test('of a truncated file says how far it was read', async () => {
-    const whole = gzipSync(vcfOf(200_000));
-    const id = await lake.file('cut.vcf.gz', whole.subarray(0, whole.length >> 1));
-    const { status, receipt, errorMessage } = await ended(await lake.import(datasetId, id));
+    const wholeFile = gzipSync(vcfOf(200_000));
+    const id = await lake.file('cut.vcf.gz', wholeFile.subarray(0, wholeFile.length >> 1));
+    const { status, receipt, errorMessage } = await importEnded(await lake.import(datasetId, id));
     expect(status).toBe('failed');
     expect(errorMessage).toMatch(/^cut\.vcf\.gz.*ends early/);
     expect(receipt).toMatchObject({ is_whole: false, is_committed: false, rejected_file: null });
@@ -125,7 +125,7 @@ describe('an import report', () => {
 describe('rejected records', () => {
   /** Records whose `n` is inferred as a long; every `each`-th value is no number. */
   async function failing(rows: number, each: number, more: JsonObject = {}): Promise<TaskRow> {
-    await ended(await lake.inline(datasetId, '{"n":1}\n'));
+    await importEnded(await lake.inline(datasetId, '{"n":1}\n'));
     const lines = Array.from({ length: rows }, (_, i) =>
       JSON.stringify({ n: i % each === each - 1 ? `no ${i}` : i, pad: 'x'.repeat(90) }),
     );
@@ -134,10 +134,10 @@ describe('rejected records', () => {
   }
 
   test('are in a file in the order of the source, each with line, reason and text', async () => {
-    const row = await ended(await failing(90_000, 10_000));
+    const row = await importEnded(await failing(90_000, 10_000));
     const { status, id, receipt } = row;
     expect(status).toBe('failed');
-    const lines = await rejected(id);
+    const lines = await rejectedRecords(id);
     expect(lines.map(({ line }) => line)).toEqual(
       Array.from({ length: 9 }, (_, i) => (i + 1) * 10_000),
     );
@@ -166,12 +166,12 @@ describe('rejected records', () => {
   });
 
   test('beyond the budget are counted, and the file has the first ones and names the limit (T0: rejectedFileBytes)', async () => {
-    const changed = budgets as unknown as Record<string, number>;
+    const changedBudgets = budgets as unknown as Record<string, number>;
     const before = budgets.rejectedFileBytes;
-    changed['rejectedFileBytes'] = 100_000;
+    changedBudgets['rejectedFileBytes'] = 100_000;
     try {
-      const { id, receipt } = await ended(await failing(60_000, 20));
-      const lines = await rejected(id);
+      const { id, receipt } = await importEnded(await failing(60_000, 20));
+      const lines = await rejectedRecords(id);
       const { records, left_out: left, budget } = receipt.rejected_file!;
       expect([lines.length, lines.length + left]).toEqual([records, 3_000]);
       expect(budget).toBe(
@@ -182,31 +182,35 @@ describe('rejected records', () => {
       expect(bytes).toBeGreaterThan(99_000);
       expect(bytes).toBeLessThanOrEqual(100_000);
     } finally {
-      changed['rejectedFileBytes'] = before;
+      changedBudgets['rejectedFileBytes'] = before;
     }
   });
 
   test('name their files; an error that ends the import is the only one', async () => {
-    await ended(await lake.inline(datasetId, '{"n":1}\n'));
+    await importEnded(await lake.inline(datasetId, '{"n":1}\n'));
     const a = await lake.file('a.csv', 'n,m\nx,2\n4,5\n"6\n7",8\n');
     const b = await lake.file('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
     const manifest = { files: [{ object_id: a }, { object_id: b }] };
-    const more = { source: 'manifest', objectId: null, manifest } as const;
-    const both = await ended(await lake.import(datasetId, 0, more));
-    expect((await rejected(both.id)).map(({ file, line, text }) => [file, line, text])).toEqual([
+    const manifestSource = { source: 'manifest', objectId: null, manifest } as const;
+    const endedImport = await importEnded(await lake.import(datasetId, 0, manifestSource));
+    expect(
+      (await rejectedRecords(endedImport.id)).map(({ file, line, text }) => [file, line, text]),
+    ).toEqual([
       ['a.csv', 2, 'x,2'],
       ['a.csv', 4, '"6'],
       ['b.json', 3, 'nothing'],
     ]);
     const validationParams = { raise_on_errors: true };
-    const first = await ended(await lake.import(datasetId, 0, { ...more, validationParams }));
-    expect(await rejected(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
+    const first = await importEnded(
+      await lake.import(datasetId, 0, { ...manifestSource, validationParams }),
+    );
+    expect(await rejectedRecords(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
     expect(first.receipt).toMatchObject({ is_whole: false, records_rejected: 1 });
   });
 
   test('leave no file if the import does not fail', async () => {
     expect(await readdir(lake.data.rejected)).not.toHaveLength(0);
-    const row = await ended(await lake.inline(datasetId, '{"n":1}\n'));
+    const row = await importEnded(await lake.inline(datasetId, '{"n":1}\n'));
     expect(row.status).toBe('completed');
     expect(await readdir(lake.data.rejected)).not.toContain(`${row.id}.jsonl.gz`);
   });

@@ -28,7 +28,7 @@ async function replace(id: number, text: string): Promise<number | undefined> {
   return lake.catalog.fileVersions.publish(object, content);
 }
 
-async function ended(task: TaskRow): Promise<string> {
+async function waitForEnd(task: TaskRow): Promise<string> {
   scheduler.wake();
   await scheduler.wait(task.id);
   const row = await lake.catalog.imports.get(task.resourceId);
@@ -42,12 +42,12 @@ test.each(['enabled', 'disabled'] as const)('with versioning %s', async (version
   await lake.catalog.vaults.update(lake.vault.id, { versioning });
   const file = await lake.file(`${versioning}.jsonl`, '{"v":1}\n');
   const datasetId = await lake.dataset(versioning);
-  const waiting = await lake.import(datasetId, file); // nothing wakes the queue yet
+  const waitingTask = await lake.import(datasetId, file); // nothing wakes the queue yet
   expect(await replace(file, '{"v":2}\n{"v":3}\n')).toBeUndefined();
   await sweepAt(Date.now() + 1e9); // a version that is deleted stays as long as an import needs it
-  expect(await ended(waiting)).toBe('completed');
+  expect(await waitForEnd(waitingTask)).toBe('completed');
   expect((await lake.records(datasetId)).rows).toBe(1);
-  expect(await ended(await lake.import(datasetId, file))).toBe('completed');
+  expect(await waitForEnd(await lake.import(datasetId, file))).toBe('completed');
   expect((await lake.records(datasetId)).rows).toBe(3);
   await sweepAt(Date.now() + 1e9);
   const stored = (await readdir(lake.data.objects)).filter((name) => name.startsWith(`${file}-`));

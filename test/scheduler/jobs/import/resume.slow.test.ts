@@ -17,7 +17,7 @@ let root: string;
 /** Files of at least seven chunks: plain text, gzip, and a field whose type the last chunk changes, so that others are read twice. */
 let files: readonly number[];
 /** Digest of the records, and number of chunks, of an import without interruption. */
-let wanted: { readonly records: string; readonly chunks: number };
+let expectedImport: { readonly records: string; readonly chunks: number };
 
 beforeAll(async () => {
   lake = await Lake.make();
@@ -31,11 +31,11 @@ beforeAll(async () => {
     await lake.file('c.json', json.join('')),
   ];
   const datasetId = await lake.dataset('whole');
-  await imported(datasetId);
-  await away(() => new KillableServer(root).exit());
+  await startImport(datasetId);
+  await whileClosed(() => new KillableServer(root).exit());
   const { segments } = await lake.store.snapshot(datasetId);
-  wanted = { records: await recordsOf(datasetId), chunks: segments.length };
-  expect(wanted.chunks).toBeGreaterThanOrEqual(7);
+  expectedImport = { records: await recordsOf(datasetId), chunks: segments.length };
+  expect(expectedImport.chunks).toBeGreaterThanOrEqual(7);
 });
 afterAll(() => lake.remove());
 
@@ -44,16 +44,16 @@ let taskId: number;
 let importId: number;
 beforeEach(async () => {
   datasetId = await lake.dataset(`d${Math.random()}`);
-  ({ id: taskId, resourceId: importId } = await imported(datasetId));
+  ({ id: taskId, resourceId: importId } = await startImport(datasetId));
 });
 
-function imported(into: number) {
+function startImport(into: number) {
   const manifest = { files: files.map((id) => ({ object_id: id })) };
   return lake.import(into, 0, { source: 'manifest', objectId: null, manifest });
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
-async function away(work: () => Promise<void>): Promise<void> {
+async function whileClosed(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
     await work();
@@ -84,17 +84,17 @@ async function attemptsOf(id: number): Promise<readonly number[]> {
   const row = await lake.catalog.imports.get(importId);
   const begun = row!.timestamps.filter(([, to]) => to === 'running').map(([, , at]) => at);
   const { files: paths } = await lake.store.snapshot(id);
-  const written = await Promise.all(paths.slice(1).map((path) => stat(path)));
-  return written.map(({ mtimeMs }) => begun.filter((at) => at <= mtimeMs).length);
+  const writtenStats = await Promise.all(paths.slice(1).map((path) => stat(path)));
+  return writtenStats.map(({ mtimeMs }) => begun.filter((at) => at <= mtimeMs).length);
 }
 
 /** Checks that the import has the result of an uninterrupted one; returns the number of chunks that each attempt has read. */
-async function completed(): Promise<Readonly<Record<number, number>>> {
+async function checkCompleted(): Promise<Readonly<Record<number, number>>> {
   expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
-  expect(await recordsOf(datasetId)).toBe(wanted.records);
+  expect(await recordsOf(datasetId)).toBe(expectedImport.records);
   expect(await lake.damage()).toEqual([]);
   const attempts = await attemptsOf(datasetId);
-  expect(attempts).toHaveLength(wanted.chunks);
+  expect(attempts).toHaveLength(expectedImport.chunks);
   const counts: Record<number, number> = {};
   for (const attempt of attempts) counts[attempt] = (counts[attempt] ?? 0) + 1;
   return counts;
@@ -108,7 +108,7 @@ async function resumedChunks(): Promise<unknown> {
 const scratch = (attempt: number): string => lake.data.taskScratch(taskId, attempt);
 
 /** Kills server and worker when the journal has `entries` entries. */
-async function interrupted(entries = 2): Promise<void> {
+async function interruptImport(entries = 2): Promise<void> {
   const server = new KillableServer(root);
   const worker = await server.ready();
   const journal = join(scratch(1), 'journal');
@@ -129,60 +129,60 @@ async function entriesOf(path: string): Promise<number> {
 
 describe('C1: an import whose worker is killed', () => {
   test.each([1, 5])('after %i chunks reads only the others', async (chunks) => {
-    await away(async () => {
+    await whileClosed(async () => {
       const server = new KillableServer(root, `journal.appended:${chunks}`, 'worker');
       await server.exit();
       expect(server.isIdle).toBe(true);
     });
     expect(await resumedChunks()).toBe(chunks);
-    const counts = await completed();
+    const counts = await checkCompleted();
     // The second attempt reads the chunks with outdated types a second time.
     expect(counts[1] ?? 0).toBeGreaterThanOrEqual(Math.max(0, chunks - 3));
     expect(counts[1] ?? 0).toBeLessThanOrEqual(chunks);
-    expect((counts[1] ?? 0) + (counts[2] ?? 0)).toBe(wanted.chunks);
+    expect((counts[1] ?? 0) + (counts[2] ?? 0)).toBe(expectedImport.chunks);
     expect(await lake.task(taskId)).toMatchObject({ attempts: 2 });
   });
 
   test('in the middle of an entry of the journal loses that one', async () => {
-    await away(() => new KillableServer(root, 'journal.partial:5', 'worker').exit());
+    await whileClosed(() => new KillableServer(root, 'journal.partial:5', 'worker').exit());
     expect(await resumedChunks()).toBe(4);
-    await completed();
+    await checkCompleted();
   });
 
   test('in the second pass keeps what both passes have done', async () => {
-    await away(() =>
-      new KillableServer(root, `journal.appended:${wanted.chunks + 1}`, 'worker').exit(),
+    await whileClosed(() =>
+      new KillableServer(root, `journal.appended:${expectedImport.chunks + 1}`, 'worker').exit(),
     );
-    expect(await resumedChunks()).toBe(wanted.chunks);
-    const counts = await completed();
+    expect(await resumedChunks()).toBe(expectedImport.chunks);
+    const counts = await checkCompleted();
     // Three chunks are read a second time, one of them before the kill.
-    expect(counts).toEqual({ 1: wanted.chunks - 2, 2: 2 });
+    expect(counts).toEqual({ 1: expectedImport.chunks - 2, 2: 2 });
   });
 });
 
 describe('C3: an import whose server is killed', () => {
   test('continues when the next server starts, also if that one is killed while it restores chunks', async () => {
-    await away(async () => {
-      await interrupted();
+    await whileClosed(async () => {
+      await interruptImport();
       await new KillableServer(root, 'chunk.resumed:1', 'worker').exit();
     });
     expect(Number(await resumedChunks())).toBeGreaterThanOrEqual(1);
-    await completed();
+    await checkCompleted();
     expect(await lake.task(taskId)).toMatchObject({ attempts: 3 });
   });
 
   test('while it publishes reads nothing again: segments leave the scratch folder only with the log entry', async () => {
-    await away(async () => {
+    await whileClosed(async () => {
       await new KillableServer(root, 'segment.renamed').exit();
       await new KillableServer(root).exit();
     });
-    expect(await completed()).toEqual({ 1: wanted.chunks });
+    expect(await checkCompleted()).toEqual({ 1: expectedImport.chunks });
   });
 
   test('believes no file that has changed', async () => {
     let before: readonly string[] = [];
-    await away(async () => {
-      await interrupted();
+    await whileClosed(async () => {
+      await interruptImport();
       before = (await readdir(scratch(1))).filter((name) => name.endsWith('.parquet'));
       for (const [i, name] of before.entries()) {
         const path = join(scratch(1), name);
@@ -192,15 +192,15 @@ describe('C3: an import whose server is killed', () => {
       }
       await new KillableServer(root).exit();
     });
-    const counts = await completed();
+    const counts = await checkCompleted();
     expect(before.length).toBeGreaterThanOrEqual(1);
     expect(counts[1] ?? 0).toBeLessThanOrEqual(before.length - Math.ceil(before.length / 3));
   });
 
   test('starts over when its columns have become others', async () => {
-    await away(() => interrupted());
+    await whileClosed(() => interruptImport());
     await lake.catalog.fields.create({ datasetId, name: 'i', dataType: 'string' });
-    await away(() => new KillableServer(root).exit());
+    await whileClosed(() => new KillableServer(root).exit());
     expect(await resumedChunks()).toBe(0);
     expect(await lake.damage()).toEqual([]);
     const { columns } = await lake.store.snapshot(datasetId);

@@ -42,7 +42,7 @@ async function run(files: readonly JsonObject[], more: object = {}) {
 }
 
 /** The records as DuckDB reads the files, ordered by `_id`. */
-async function select(columns: string): Promise<readonly unknown[]> {
+async function selectColumns(columns: string): Promise<readonly unknown[]> {
   const { files } = await lake.store.snapshot(datasetId);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
@@ -67,7 +67,7 @@ describe('several files in one import', () => {
       { object_id: tsv, reader_params: null },
     ]);
     expect([status, errorMessage]).toEqual(['completed', null]);
-    expect(await select('who, n, extra')).toEqual([
+    expect(await selectColumns('who, n, extra')).toEqual([
       ['a1', 1, null],
       ['a2', 2, null],
       ['b1', 2.5, null],
@@ -96,47 +96,49 @@ describe('several files in one import', () => {
     );
     const { status } = await run(files.map((id) => ({ object_id: id })));
     expect(status).toBe('completed');
-    const wanted = sizes.flatMap((size, file) =>
+    const expectedRows = sizes.flatMap((size, file) =>
       Array.from({ length: size }, (_, i) => `${file} ${i}`),
     );
-    const got = (await select('file, i')) as readonly (readonly [unknown, unknown])[];
-    expect(got.map(([file, i]) => `${file} ${i}`)).toEqual(wanted);
+    const actualRows = (await selectColumns('file, i')) as readonly (readonly [unknown, unknown])[];
+    expect(actualRows.map(([file, i]) => `${file} ${i}`)).toEqual(expectedRows);
     expect((await lake.store.snapshot(datasetId)).segments.length).toBeGreaterThan(4);
   });
 
   test('are validated by their own rules, and findings name the file', async () => {
     await run([{ object_id: await lake.file('first.json', '{"n":1}\n') }]);
-    const good = await lake.file('good.json', '{"n":2}\n{"n":3}\n');
-    const bad = await lake.file('bad.json', '{"n":4}\n{"n":"many"}\n');
-    const failed = await run([{ object_id: good }, { object_id: bad }]);
+    const goodFile = await lake.file('good.json', '{"n":2}\n{"n":3}\n');
+    const badFile = await lake.file('bad.json', '{"n":4}\n{"n":"many"}\n');
+    const failed = await run([{ object_id: goodFile }, { object_id: badFile }]);
     expect(failed.status).toBe('failed');
     expect(failed.errorMessage).toMatch(/^bad\.json, line 2: .*\(code 301/);
     expect(failed.metadata['validation']).toMatchObject({
       errors: [{ code: 301, field: 'n', file: 'bad.json', line: 2 }],
     });
-    const lenient = { object_id: bad, validation_params: { disable: true } };
-    expect((await run([{ object_id: good }, lenient])).status).toBe('completed');
-    expect(await select('n')).toEqual([['1'], ['2'], ['3'], ['4'], [null]]);
+    const lenientEntry = { object_id: badFile, validation_params: { disable: true } };
+    expect((await run([{ object_id: goodFile }, lenientEntry])).status).toBe('completed');
+    expect(await selectColumns('n')).toEqual([['1'], ['2'], ['3'], ['4'], [null]]);
   });
 
   test('stop at the first error of a file with raise_on_errors', async () => {
     await run([{ object_id: await lake.file('first2.json', '{"n":1}\n') }]);
-    const bad = await lake.file('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
+    const badFile = await lake.file('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
     const broken = await lake.file('broken.json', '{"n":');
-    const raising = { object_id: bad, validation_params: { raise_on_errors: true } };
+    const raising = { object_id: badFile, validation_params: { raise_on_errors: true } };
     const { errorMessage } = await run([raising, { object_id: broken }]);
     expect(errorMessage).toMatch(/^bad2\.json, line 1: /);
   });
 
   test('fail as a whole if one was deleted or may not be read', async () => {
-    const good = await lake.file('good3.json', '{"n":1}\n');
-    const gone = await run([{ object_id: good }, { object_id: 17 }]);
-    expect(gone).toMatchObject({
+    const goodFile = await lake.file('good3.json', '{"n":1}\n');
+    const failedImport = await run([{ object_id: goodFile }, { object_id: 17 }]);
+    expect(failedImport).toMatchObject({
       status: 'failed',
       errorMessage: 'the source file has been deleted',
     });
-    const odd = await lake.file('no.vcf', 'chr1\t1\n');
-    expect((await run([{ object_id: good }, { object_id: odd }])).errorMessage).toMatch(/^no\.vcf/);
+    const oddFile = await lake.file('no.vcf', 'chr1\t1\n');
+    expect((await run([{ object_id: goodFile }, { object_id: oddFile }])).errorMessage).toMatch(
+      /^no\.vcf/,
+    );
     expect((await lake.store.snapshot(datasetId)).rows).toBe(0);
   });
 });
@@ -192,10 +194,10 @@ describe('files on other hosts', () => {
     arrivals.get('b')!.fail();
     await expect(source.file(1)).rejects.toThrow('b is not there');
     expect(begun).toEqual(['a', 'b']);
-    const other = files(['a', 'b']);
-    const waiting = other.source.file(0);
-    const closed = other.source.close();
-    await expect(waiting).rejects.toThrow('aborted');
-    await closed;
+    const otherFiles = files(['a', 'b']);
+    const waitingFile = otherFiles.source.file(0);
+    const closedSource = otherFiles.source.close();
+    await expect(waitingFile).rejects.toThrow('aborted');
+    await closedSource;
   });
 });

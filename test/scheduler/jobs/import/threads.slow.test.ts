@@ -18,7 +18,7 @@ const scale = Number(process.env['STRANDLAKE_SCALE'] ?? 1);
 const textBytes = 2_300_000 * scale;
 
 /** The first `headLines` lines of a fixture, and then its other lines repeatedly. */
-function repeated(path: string, headLines: number, tail = ''): string {
+function repeatFile(path: string, headLines: number, tail = ''): string {
   const bytes = readFileSync(`test/fixtures/${path}`);
   const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
   let bodyAt = 0;
@@ -31,7 +31,7 @@ function repeated(path: string, headLines: number, tail = ''): string {
 function vcfText(): string {
   const path = 'vcf/freebayes_7_samples.vcf';
   const lines = readFileSync(`test/fixtures/${path}`, 'utf8').split('\n');
-  return repeated(path, lines.findIndex((line) => line.startsWith('#CHROM')) + 1);
+  return repeatFile(path, lines.findIndex((line) => line.startsWith('#CHROM')) + 1);
 }
 
 function nirvanaText(): string {
@@ -39,11 +39,11 @@ function nirvanaText(): string {
   const positions = lines
     .filter((line) => line.startsWith('{"chromosome"'))
     .map((line) => line.replace(/,$/, ''));
-  const many = Array.from(
+  const manyPositions = Array.from(
     { length: Math.ceil(textBytes / positions.join('').length) },
     () => positions,
   ).flat();
-  return `${head}\n${many.join(',\n')}\n]}\n`;
+  return `${head}\n${manyPositions.join(',\n')}\n]}\n`;
 }
 
 /** A field that is a number in all rows but the last, where it is text. */
@@ -54,12 +54,12 @@ function flippedText(): string {
 
 const files: readonly (readonly [name: string, text: () => string, reader?: string])[] = [
   ['many.vcf', vcfText],
-  ['many.json', () => repeated('jsonl/clinvar_ten_records.json', 0)],
-  ['many.csv', () => repeated('csv/tubs_newlines.csv', 1)],
-  ['many.tsv', () => repeated('csv/civic_variant_summaries.tsv', 1)],
-  ['many.xml', () => repeated('xml/clinvar_ten_records.xml', 2, '</ClinVarVariationRelease>')],
-  ['many.gtf', () => repeated('gtf/ensembl_grch37_head.gtf.gz', 0)],
-  ['many.gff3', () => repeated('gff3/protein_domains_messy.gff3', 0)],
+  ['many.json', () => repeatFile('jsonl/clinvar_ten_records.json', 0)],
+  ['many.csv', () => repeatFile('csv/tubs_newlines.csv', 1)],
+  ['many.tsv', () => repeatFile('csv/civic_variant_summaries.tsv', 1)],
+  ['many.xml', () => repeatFile('xml/clinvar_ten_records.xml', 2, '</ClinVarVariationRelease>')],
+  ['many.gtf', () => repeatFile('gtf/ensembl_grch37_head.gtf.gz', 0)],
+  ['many.gff3', () => repeatFile('gff3/protein_domains_messy.gff3', 0)],
   ['nirvana.json', nirvanaText, 'nirvana'],
   ['flipped.json', flippedText],
 ];
@@ -125,8 +125,8 @@ async function digestOf(files: readonly string[]): Promise<string> {
       `CREATE TABLE t AS SELECT * FROM read_parquet([${list}], union_by_name = true) ORDER BY _id`,
     );
     // The order of the columns depends on the threads, so only names and values are compared.
-    const described = await duckdb.runAndReadAll('DESCRIBE t');
-    const names = described
+    const describedTable = await duckdb.runAndReadAll('DESCRIBE t');
+    const names = describedTable
       .getRows()
       .map(([name]) => String(name))
       .filter((name) => !name.startsWith('_'));

@@ -54,9 +54,9 @@ function textOf({ samples, formatKeys, infoKeys, call, format }: Shape, records:
 }
 
 function bytesOf(data: Data): number {
-  const own = [data.valueOffsets, data.values, data.nullBitmap] as readonly (ArrayBufferView | undefined)[];
+  const ownBuffers = [data.valueOffsets, data.values, data.nullBitmap] as readonly (ArrayBufferView | undefined)[];
   return (
-    own.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0) +
+    ownBuffers.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0) +
     data.children.reduce((sum, child) => sum + bytesOf(child), 0)
   );
 } // prettier-ignore

@@ -1,4 +1,4 @@
-/** What depends on the order in which the SQL engine's threads add: the last digits of these members of statistics. */
+/** Members of statistics whose last digits depend on the order in which the SQL engine's threads add. */
 const inexact = new Set([
   'avg',
   'sum',
@@ -10,17 +10,17 @@ const inexact = new Set([
 ]);
 
 /** The answer with its numbers as ECMAScript writes them: the SQL engine writes `1.0` and `-0.0`. */
-function rewritten(answer: string): string {
+function withPlainNumbers(answer: string): string {
   return answer.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*/g, (token) =>
     token.startsWith('"') || /^-?\d+$/.test(token) ? token : String(Number(token)),
   );
 }
 
-/** True if two answers are the same text but for the last digits of sums of doubles. */
+/** True if two answers are the same text apart from the last digits of sums of doubles. */
 export function alikeTexts(found: string, sqlText: string): boolean {
-  const wanted = rewritten(sqlText);
+  const wanted = withPlainNumbers(sqlText);
   if (found === wanted) return true;
-  const [some, others] = [pieces(rewritten(found)), pieces(wanted)];
+  const [some, others] = [splitNumbers(withPlainNumbers(found)), splitNumbers(wanted)];
   if (some.length !== others.length) return false;
   // A deviation of nothing may come out as the root of a rounding.
   return some.every((piece, index) => {
@@ -35,6 +35,6 @@ export function alikeTexts(found: string, sqlText: string): boolean {
 }
 
 /** Numbers with the name before them, and what stands in between. */
-function pieces(text: string): readonly string[] {
+function splitNumbers(text: string): readonly string[] {
   return text.split(/("[a-z_]+":-?[0-9][0-9.e+-]*)/);
 }

@@ -13,19 +13,19 @@ import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.
 import type { FacetPartial } from '../../../../../engine/query/memory/facets/partial.js';
 import type { SelectionBytes } from '../../../../../engine/query/memory/column.js';
 import { recordId, type Bench, type Dataset, type TestRow } from '../../dataset.js';
-import type { Made } from '../../naive-fields.js';
+import type { MadeDataset } from '../../naive-fields.js';
 import type { Random } from '../../random.js';
 import { madeView, type Dictionaries } from './made-view.js';
 
-/** Some of a dataset's records: marks for the columns, a condition for the SQL engine, and the records themselves. */
+/** A selection of records: marks for the columns, a condition for the SQL engine, and the records themselves. */
 export interface Chosen {
   readonly selections: readonly SelectionBytes[];
   readonly predicate: Predicate;
   readonly rows: readonly TestRow[];
 }
 
-/** All records, none, or each at a chance. */
-export function chosenRecords(random: Random, { segments }: Made): Chosen {
+/** Selects all records, none, or each with a given chance. */
+export function chosenRecords(random: Random, { segments }: MadeDataset): Chosen {
   const share = random.pick([0, 0.1, 0.5, 0.9, 1, 1]);
   const marks = segments.map(({ rows }) => Uint8Array.from(rows, () => (random.next() < share ? 1 : 0))); // prettier-ignore
   const ids = marks.flatMap((own, chunk) => [...own].flatMap((mark, row) => (mark === 1 ? [recordId(chunk, row)] : []))); // prettier-ignore
@@ -62,7 +62,7 @@ export async function answeredBySql(
 /** The same from columns, which several threads have counted; undefined if they cannot count the values. */
 export function answeredByColumns(
   random: Random,
-  { segments }: Made,
+  { segments }: MadeDataset,
   selections: readonly SelectionBytes[],
   facets: readonly Facet[],
 ): readonly string[] | undefined {

@@ -14,7 +14,7 @@ import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js'
 import { alikeTexts } from './alike.js';
 import { seed } from '../../../../seed.js';
 
-/** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
+/** The number of cases; STRANDLAKE_SEED repeats them, STRANDLAKE_CASES sets their number. */
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 300);
 const casesPerDataset = 20;
 

@@ -7,7 +7,7 @@ import type { FieldRef } from '../../../../../engine/query/predicate/predicate.j
 import type { Column, Columns, Value } from '../../../../../engine/core/types.js';
 import type { TestRow } from '../../dataset.js';
 import { valuesOf } from '../../naive-fields.js';
-import { moment } from '../../naive-values.js';
+import { momentRange } from '../../naive-values.js';
 import type { Random } from '../../random.js';
 import { MadeDictionary, stringsOf } from '../made-dictionary.js';
 import { numberDictionary } from '../made-view.js';
@@ -32,7 +32,7 @@ export function madeView(
       const key = JSON.stringify(path);
       if (!known.has(key)) {
         const found = onTheWay(columns, path);
-        known.set(key, found && made(random, found, path, rows, dictionaries));
+        known.set(key, found && madeResult(random, found, path, rows, dictionaries));
       }
       return known.get(key);
     },
@@ -51,7 +51,7 @@ function onTheWay(columns: Columns, path: readonly string[]): readonly Column[] 
   return found;
 }
 
-function made(
+function madeResult(
   random: Random,
   way: readonly Column[],
   path: readonly string[],
@@ -81,7 +81,7 @@ function valuesIn(
 ): ColumnValues {
   if (type === 'boolean') return { kind: 'flags', flags: Uint8Array.from(values, Number) };
   if (type === 'date') {
-    return numbersIn(random, values.map((value) => (value === null ? 0n : moment(value as string)![0]))); // prettier-ignore
+    return numbersIn(random, values.map((value) => (value === null ? 0n : momentRange(value as string)![0]))); // prettier-ignore
   }
   if (type === 'integer' || type === 'long')
     return numbersIn(

@@ -12,7 +12,7 @@ import {
   type TestRow,
 } from '../../dataset.js';
 import { store } from '../../property-check.js';
-import type { Made } from '../../naive-fields.js';
+import type { MadeDataset } from '../../naive-fields.js';
 import { Random } from '../../random.js';
 import { alikeTexts } from './alike.js';
 import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js';
@@ -60,7 +60,7 @@ const facets: readonly Readonly<Record<string, unknown>>[] = [
 ];
 
 let bench: Bench;
-let made: Made;
+let madeView: MadeDataset;
 let dataset: Dataset;
 beforeAll(async () => {
   bench = await openBench();
@@ -69,8 +69,8 @@ beforeAll(async () => {
     columns,
     rows: random.list(count, () => record(random)),
   }));
-  made = { columns, entities: {}, segments };
-  dataset = await store(bench, made);
+  madeView = { columns, entities: {}, segments };
+  dataset = await store(bench, madeView);
 });
 afterAll(() => bench.close());
 
@@ -80,11 +80,11 @@ test.each(facets.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
     const random = new Random(seed + JSON.stringify(asked).length);
     const parsed = parseFacets(asked, indexFields(dataset.fields))!;
     expect(facetRefusal(parsed, columns)).toBeUndefined();
-    const { selections, predicate } = chosenRecords(random, made);
+    const { selections, predicate } = chosenRecords(random, madeView);
     const wanted = await answeredBySql(bench, dataset, predicate, parsed);
     // Twice: what is cached of strings must not change the answer.
     for (let again = 0; again < 2; again++) {
-      const found = answeredByColumns(random, made, selections, parsed)!;
+      const found = answeredByColumns(random, madeView, selections, parsed)!;
       parsed.forEach((facet, index) => {
         if (alikeTexts(found[index]!, wanted[index]!)) return;
         expect([facet.field.name, found[index]]).toEqual([facet.field.name, wanted[index]]);
@@ -93,7 +93,7 @@ test.each(facets.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
   },
 );
 
-/** Many values and few, whole and broken, small and large, once and again. */
+/** A random record: many or few values, integers or fractions, small or large, repeated or not. */
 function record(random: Random): TestRow {
   const some = <T>(make: () => T): T | null => (random.chance(0.1) ? null : make());
   return {

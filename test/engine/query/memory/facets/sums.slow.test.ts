@@ -9,18 +9,18 @@ import {
 import { Random } from '../../random.js';
 import { seed } from '../../../../seed.js';
 
-/** All numbers here are whole multiples of 2^-200: their sum as such, and the double nearest to it. */
+/** The exact sum of numbers that are all multiples of 2^-200, rounded to the nearest double. */
 function exactSum(values: readonly number[]): number {
-  const total = values.reduce((sum, value) => sum + scaled(value), 0n);
+  const total = values.reduce((sum, value) => sum + scaledInteger(value), 0n);
   const size = total < 0n ? -total : total;
   const spare = BigInt(Math.max(0, size.toString(2).length - 56));
-  // What is cut off is kept as one bit, so that no half is taken for exact; then the language rounds, ties to even.
+  // The bits that are cut off are kept as one, so that no half is taken for exact; then the language rounds, ties to even.
   const cut = (size >> spare) | (size & ((1n << spare) - 1n) ? 1n : 0n);
   const number = Number(cut) * 2 ** (Number(spare) - 200);
   return total < 0n ? -number : number;
 }
 
-function scaled(value: number): bigint {
+function scaledInteger(value: number): bigint {
   let [top, power] = [value, 0n];
   while (!Number.isInteger(top)) {
     top *= 2;
