@@ -19,8 +19,8 @@ interface PlacedRun {
   readonly end: number;
 }
 
-const isDeleted = 1;
-const isTaken = 2;
+const deletedMark = 1;
+const namedMark = 2;
 
 /** Finds records by their `_id`s in segments whose ids the log has, without reading these segments. */
 export class PlacedRows {
@@ -31,7 +31,7 @@ export class PlacedRows {
   readonly #chunks = new StringTable(Infinity, new Overflow());
   /** The runs of ids, by number of their chunk. */
   readonly #runs: PlacedRun[][] = [];
-  /** For each row of a segment: 0, `isDeleted` or `isTaken`; undefined until a row of the segment is asked for. */
+  /** For each row of a segment: 0, `deletedMark` or `namedMark`; undefined until a row of the segment is asked for. */
   readonly #states: (Uint8Array | undefined)[] = [];
   /** The runs of the `_id` before, which often is of the same chunk. */
   #last: { readonly bytes: Uint8Array; readonly start: number; readonly runs: readonly PlacedRun[] } | undefined; // prettier-ignore
@@ -59,11 +59,11 @@ export class PlacedRows {
       if (number < first || number >= after) continue;
       const states = (this.#states[segment] ??= statesOf(this.#segments[segment]!));
       const row = offset + number - first;
-      if (states[row] === isDeleted) continue;
+      if (states[row] === deletedMark) continue;
       this.segment = segment;
       this.row = row;
-      if (states[row] === isTaken) return 'again';
-      states[row] = isTaken;
+      if (states[row] === namedMark) return 'again';
+      states[row] = namedMark;
       return 'first';
     }
     return undefined;
@@ -80,7 +80,7 @@ export class PlacedRows {
 
 function statesOf({ rows, deletion }: SegmentOfIds): Uint8Array {
   const states = new Uint8Array(rows);
-  if (deletion) for (const row of deletedRows(deletion)) states[row] = isDeleted;
+  if (deletion) for (const row of deletedRows(deletion)) states[row] = deletedMark;
   return states;
 }
 

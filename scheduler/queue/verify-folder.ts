@@ -80,9 +80,9 @@ async function verifyDataset(
   const commits = await catalog.commits.list({ viewer: null, datasetId: id }, wholeList);
   const commitsById = new Map(commits.rows.map((commit) => [commit.id, commit]));
   const deletedCommits = await catalog.commits.deleted(id);
-  const isDeleted = new Set(deletedCommits.map((commit) => commit.id));
+  const deletedIds = new Set(deletedCommits.map((commit) => commit.id));
   for (const publication of publications) {
-    if (isDeleted.has(publication.commitId)) continue;
+    if (deletedIds.has(publication.commitId)) continue;
     const commit = commitsById.get(publication.commitId);
     commitsById.delete(publication.commitId);
     if (commit === undefined) {

@@ -81,12 +81,12 @@ export const deepestRanked = 200_000;
  * what only the stored data tell is found out by carrying out a step, which is then refused (`Available.refused`).
  */
 export function planQuery(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
-  const touchedCount = touchedSegments(snapshot, request.predicate);
-  const rows = touchedCount.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
+  const touched = touchedSegments(snapshot, request.predicate);
+  const rows = touched.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);
   const found = planner.find();
   const steps = request.limit > 0 && rows > 0 ? [...found, planner.read()] : found;
-  return { steps, segments: touchedCount.length, rows, isHeavy: planner.isHeavy(steps) };
+  return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
 /**

@@ -42,7 +42,7 @@ function orderValue({ type }: FieldRef, value: unknown): bigint | number {
   return type === 'double' || type === 'float' ? floatingValue(type, number) : number;
 }
 
-/** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `condition` does. */
+/** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `conditionOfAction` does. */
 export function intervalPredicate(
   field: FieldRef,
   from: RangeEndText | null,

@@ -22,7 +22,7 @@ export async function detectEntities(
   columns: Columns,
   fixed: readonly string[],
 ): Promise<DetectedEntities> {
-  const isFixed = new Set(fixed);
+  const fixedNames = new Set(fixed);
   const fields: Partial<NewField>[] = [];
   const detections: object[] = [];
   if (sources.length === 0) return { fields, detections: null };
@@ -30,7 +30,7 @@ export async function detectEntities(
   const mergedRules = mergeByRules(sources);
   for (const path of valuePaths(columns)) {
     const name = path.join('.');
-    if (isFixed.has(name)) continue;
+    if (fixedNames.has(name)) continue;
     for (const { rules, samples } of mergedRules) {
       const values = samples.get(keyOf(path));
       if (values === undefined) continue;

@@ -5,7 +5,7 @@ import type { NumberIds, NumberGrouping } from './number-ids.js';
 const cellShift = 14;
 const cells = 1 << (31 - cellShift);
 /** Marks a cell that contains an edge of a bin. */
-const isMixed = 0xffff_ffff;
+const mixedMark = 0xffff_ffff;
 
 const binEnds = new Float64Array(2);
 const endWords = new Uint32Array(binEnds.buffer);
@@ -37,7 +37,7 @@ export class LogBins implements NumberGrouping {
       const cell = words[2 * i + 1]! >>> cellShift;
       const id = cell < cells ? ids[cell]! : 0;
       into[i] = id - 1;
-      if (id === 0 || id === isMixed) into[i] = this.#id(values[start + i]!, cell);
+      if (id === 0 || id === mixedMark) into[i] = this.#id(values[start + i]!, cell);
     }
   }
 
@@ -55,7 +55,7 @@ export class LogBins implements NumberGrouping {
       endWords[2] = 0xffff_ffff;
       endWords[3] = ((cell + 1) << cellShift) - 1;
       const isWhole = this.#bin(binEnds[0]!) === bin && this.#bin(binEnds[1]!) === bin;
-      this.#cells[cell] = isWhole ? id + 1 : isMixed;
+      this.#cells[cell] = isWhole ? id + 1 : mixedMark;
     }
     return id;
   }

@@ -18,7 +18,7 @@ export function everyTest(tests: readonly RowTest[]): RowTest {
       const found = yield* test(view, left);
       if (isUnsupported(found)) return found;
       if (found === 'all') continue;
-      // `both` may write into its first argument, and `within` belongs to the caller.
+      // `intersection` may write into its first argument, and `within` belongs to the caller.
       left = isOwn ? intersection(left, found) : intersection(found, left);
       isOwn = true;
       if (i + 1 < tests.length) left = settleSelection(left);

@@ -82,7 +82,7 @@ export class PatternBudget {
   }
 }
 
-/** The result of a test that would have to examine more than `mostStrings` strings. */
+/** The result of a test that would have to examine more than `maxPatternStrings` strings. */
 export function tooManyStrings(): Unsupported {
   return {
     unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxUnits} characters`,

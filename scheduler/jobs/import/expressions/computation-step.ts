@@ -66,7 +66,7 @@ export function computationSteps(
     const memoName = keepsResults(one, members)
       ? JSON.stringify([one.field.name, ...source])
       : null;
-    const inputs = mayChange ? null : decidingSlots(slots, one, members, computedSlots);
+    const inputs = mayChange ? null : resultDecidingSlots(slots, one, members, computedSlots);
     const isShared = reads.some(
       (other, k) =>
         k !== i &&
@@ -102,7 +102,7 @@ export function computationSteps(
 }
 
 /** The slots whose values in the input decide the result of an expression; null if something else does, too. */
-function decidingSlots(
+function resultDecidingSlots(
   slots: RecordSlots,
   { field, expression, constant }: CompiledField,
   reads: readonly SlotMember[] | null,
