@@ -40,17 +40,35 @@ export class Stats {
     if (count === 0) return;
     let smallest = this.#smallest[0]!;
     let largest = this.#largest[0]!;
+    // Two sums, of every second value, because each addition waits for the one before; `twoSum` inlined, because calls would write a module variable.
     let sum = 0;
     let rest = 0;
-    // `twoSum` inlined: calls would write a module variable for each value.
-    for (let i = start; i < start + count; i++) {
+    let sum2 = 0;
+    let rest2 = 0;
+    const end = start + count;
+    let i = start;
+    for (; i + 1 < end; i += 2) {
       const value = values[i]!;
+      const value2 = values[i + 1]!;
       if (value < smallest) smallest = value;
       if (value > largest) largest = value;
+      if (value2 < smallest) smallest = value2;
+      if (value2 > largest) largest = value2;
       const next = sum + value;
       const other = next - sum;
       rest += sum - (next - other) + (value - other);
       sum = next;
+      const next2 = sum2 + value2;
+      const other2 = next2 - sum2;
+      rest2 += sum2 - (next2 - other2) + (value2 - other2);
+      sum2 = next2;
+    }
+    if (i < end) {
+      const value = values[i]!;
+      if (value < smallest) smallest = value;
+      if (value > largest) largest = value;
+      sum2 = twoSum(sum2, value);
+      rest2 += twoSumRest;
     }
     if (smallest <= -hugeSize || largest >= hugeSize) {
       this.addGrouped(values.slice(start, start + count), new Uint32Array(count), count);
@@ -58,6 +76,8 @@ export class Stats {
     }
     this.#smallest[0] = smallest;
     this.#largest[0] = largest;
+    sum = twoSum(sum, sum2);
+    rest += rest2 + twoSumRest;
     if (this.#isExtended) this.#spread(values, start, count, sum + rest);
     this.#add(sum, rest);
     this.#counts[0]! += count;
