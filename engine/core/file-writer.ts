@@ -54,6 +54,11 @@ export class FileWriter {
     return this.#bytes;
   }
 
+  /** The SHA-256 of the bytes written so far, in hex; empty unless requested. */
+  sha256(): string {
+    return this.#sha256?.copy().digest('hex') ?? '';
+  }
+
   async write(piece: Uint8Array): Promise<void> {
     await this.#leaveReserve(piece.byteLength);
     this.#md5?.update(piece);

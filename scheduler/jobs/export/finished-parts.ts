@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
-import { crc32 } from 'node:zlib';
 import { openFile } from '../../../engine/core/files.js';
 import type { FileWriter } from '../../../engine/core/file-writer.js';
 import type { RunContext } from '../job.js';
@@ -15,7 +14,6 @@ const recordEachBytes = 16 << 20;
 interface ArrayLocation {
   at: number;
   readonly bytes: number;
-  readonly crc: number;
 }
 
 /** A part that an attempt has written to its file. */
@@ -31,6 +29,13 @@ interface AwaitedPart extends FinishedPart {
   missing: number;
 }
 
+/** Parts that an attempt has written to its file, all of them before `end`, and the SHA-256 of the file up to there. */
+interface PartsRecord {
+  readonly parts: readonly FinishedPart[];
+  readonly end: number;
+  readonly sha256: string;
+}
+
 /** A part in the file of an earlier attempt. */
 interface EarlierPart extends FinishedPart {
   readonly path: string;
@@ -38,7 +43,7 @@ interface EarlierPart extends FinishedPart {
 
 /**
  * The encoded parts that earlier attempts of an export have written, and a journal of those of this attempt. After a kill a part is taken
- * from the earlier file if encoding it would give the same result (same code, format, columns and rows) and its bytes are as they were
+ * from the earlier file if encoding it would give the same result (same code, format, columns and rows) and the file up to its end is as it was
  * written; all others are encoded again. The file itself is joined anew, so that formats need no state of their own for this.
  */
 export class FinishedParts {
@@ -70,11 +75,10 @@ export class FinishedParts {
   static async open(context: RunContext, name: string): Promise<FinishedParts> {
     const earlier = new Map<string, EarlierPart>();
     for (const folder of context.earlier) {
-      for (const entry of await readJournal(folder).catch(() => [])) {
-        if (entry.key !== name) continue;
-        for (const one of (await entry.read()) as readonly FinishedPart[])
-          if (!earlier.has(one.key)) earlier.set(one.key, { ...one, path: join(folder, name) });
-      }
+      const path = join(folder, name);
+      // What is damaged or gone is encoded again, whatever the damage is.
+      for (const part of await intactParts(folder, name, path).catch(() => []))
+        if (!earlier.has(part.key)) earlier.set(part.key, { ...part, path });
     }
     return new FinishedParts(context, name, await codeVersion(), earlier);
   }
@@ -88,7 +92,6 @@ export class FinishedParts {
   async restoredOr(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
     const key = this.#keyOf(job);
     const earlier = this.#earlier.get(key);
-    // A part of which the file is damaged or gone is encoded again, whatever the damage is.
     const restored = earlier && (await restore(earlier).catch(() => undefined));
     if (restored !== undefined) this.#resumed += 1;
     const part = restored === undefined ? await encode() : restored;
@@ -123,12 +126,16 @@ export class FinishedParts {
 
   /** Records the parts that are in the file, while more is written. Their bytes are durable before the journal names them. */
   async #record(output: FileWriter): Promise<void> {
-    const parts = this.#unrecorded;
+    const record: PartsRecord = {
+      parts: this.#unrecorded,
+      end: output.bytes,
+      sha256: output.sha256(),
+    };
     this.#unrecorded = [];
     this.#unrecordedBytes = 0;
     try {
       await output.flush();
-      await this.#journal.append(this.#name, parts);
+      await this.#journal.append(this.#name, record);
     } catch (error) {
       this.#error = error; // never repeated: the kernel may have dropped the pages (threats R6)
     } finally {
@@ -137,11 +144,7 @@ export class FinishedParts {
   }
 
   #expect(key: string, part: unknown, arrays: readonly Uint8Array[]): void {
-    const locations = arrays.map((bytes) => ({
-      at: 0,
-      bytes: bytes.byteLength,
-      crc: crc32(bytes),
-    }));
+    const locations = arrays.map((bytes) => ({ at: 0, bytes: bytes.byteLength }));
     const awaited = { key, part: withoutBytes(part, arrays), locations, missing: arrays.length };
     for (const [i, bytes] of arrays.entries()) this.#awaited.set(bytes, [awaited, locations[i]!]);
   }
@@ -155,16 +158,39 @@ export class FinishedParts {
   }
 }
 
-/** Reads the bytes of a part from the file of an earlier attempt; undefined if they are not those that were written. */
+/** The recorded parts of an attempt, as far as the file from its beginning is as it was written. */
+async function intactParts(
+  folder: string,
+  name: string,
+  path: string,
+): Promise<readonly FinishedPart[]> {
+  const intact: FinishedPart[] = [];
+  const entries = (await readJournal(folder)).filter(({ key }) => key === name);
+  if (entries.length === 0) return intact;
+  const file = await openFile(path);
+  try {
+    const hash = createHash('sha256');
+    let at = 0;
+    for (const entry of entries) {
+      const { parts, end, sha256 } = (await entry.read()) as PartsRecord;
+      if (end > file.bytes) break;
+      for await (const piece of file.stream(at, end)) hash.update(piece);
+      at = end;
+      if (hash.copy().digest('hex') !== sha256) break;
+      intact.push(...parts);
+    }
+    return intact;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads the bytes of a part from the file of an earlier attempt. */
 async function restore({ path, part, locations }: EarlierPart): Promise<unknown> {
   const file = await openFile(path);
   try {
     const arrays: Uint8Array[] = [];
-    for (const { at, bytes, crc } of locations) {
-      const found = await file.read(at, bytes);
-      if (crc32(found) !== crc) return undefined;
-      arrays.push(found);
-    }
+    for (const { at, bytes } of locations) arrays.push(await file.read(at, bytes));
     return withBytes(part, arrays);
   } finally {
     await file.close();
