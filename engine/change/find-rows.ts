@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/ascending.js';
+import { acquire, release } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
 import { loadColumn } from '../query/memory/load.js';
 import { Overflow } from '../query/memory/facets/overflow.js';
@@ -65,6 +66,19 @@ export interface FoundInSegment {
   readonly given: Int32Array;
   readonly rowIds: Float64Array;
 }
+
+/** The records that `placeAll` has found. */
+export interface PlacedRecords {
+  /** The number of each string, in ascending order of the row ids of their records. */
+  readonly given: Int32Array;
+  /** The row ids, ascending. */
+  readonly rowIds: Float64Array;
+  /** The rows of each segment. */
+  readonly segments: readonly PlacedInSegment[];
+}
+
+/** The rows of one segment that strings name, ascending, and for each of them the number of its string. */
+export type PlacedInSegment = Pick<FoundInSegment, 'rows' | 'given'>;
 
 /** Maximum number of different keys. */
 const maxKeys = 100_000_000;
@@ -135,27 +149,83 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   };
 }
 
-/**
- * The rows of the records whose `_id`s are these strings, if the log alone determines them and no two strings are equal; else undefined. The
- * strings are those of file 0.
- */
-export function placeAll(
-  ids: Data,
-  segments: readonly SearchedFile[],
-): readonly FoundInSegment[] | undefined {
+/** The records whose `_id`s are these strings, if the log alone determines them and no two strings are equal; else undefined. */
+export function placeAll(ids: Data, segments: readonly SearchedFile[]): PlacedRecords | undefined {
   if (ids.nullCount > 0) return undefined;
   const { buffer, byteOffset, byteLength } = ids.values as Uint8Array;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
-  const placedRows = new PlacedRows(segments);
-  const found = segments.map(() => new Matches());
-  for (let row = 0; row < ids.length; row++) {
-    const take = placedRows.take(bytes, ids.valueOffsets[row]!, ids.valueOffsets[row + 1]!);
-    if (take !== 'first') return undefined;
-    found[placedRows.segment]!.add(placedRows.row, 0, row);
+  const count = ids.length;
+  const numbers = acquire(Int32Array, count);
+  const rows = acquire(Int32Array, count);
+  try {
+    const placedRows = new PlacedRows(segments);
+    if (!placedRows.takeAll(bytes, ids.valueOffsets, count, numbers, rows)) return undefined;
+    const rowIds = rowIdsAt(numbers, rows, count, segments);
+    const given = ascendingOrder(rowIds) ?? firstNumbers(count);
+    const ordered = new Float64Array(count);
+    for (let i = 0; i < count; i++) ordered[i] = rowIds[given[i]!]!;
+    return {
+      given,
+      rowIds: ordered,
+      segments: bySegment(numbers, rows, given, segments.length),
+    };
+  } finally {
+    release(numbers);
+    release(rows);
   }
-  return found.map((matches, i) => {
-    const segment = segments[i]!;
-    return matches.finish((rows) => rowIdsOf(rows, segment, () => withFile(segment, storedRowIds)));
+}
+
+function firstNumbers(count: number): Int32Array {
+  const numbers = new Int32Array(count);
+  for (let i = 0; i < count; i++) numbers[i] = i;
+  return numbers;
+}
+
+/** The row ids of the rows `rows[i]` of the segments `numbers[i]`. */
+function rowIdsAt(
+  numbers: Int32Array,
+  rows: Int32Array,
+  count: number,
+  segments: readonly SearchedFile[],
+): Float64Array {
+  const rowIds = new Float64Array(count);
+  const bases = Float64Array.from(segments, ({ baseRowId }) => baseRowId ?? NaN);
+  for (let i = 0; i < count; i++) rowIds[i] = bases[numbers[i]!]! + rows[i]!;
+  const stored = new Map<number, Float64Array>();
+  for (let i = 0; i < count; i++) {
+    if (!Number.isNaN(rowIds[i])) continue;
+    const number = numbers[i]!;
+    if (!stored.has(number)) stored.set(number, withFile(segments[number]!, storedRowIds));
+    rowIds[i] = stored.get(number)![rows[i]!]!;
+  }
+  return rowIds;
+}
+
+/** The rows of each segment, ascending, of which `given[i]` names row `rows[given[i]]` of the segment `numbers[given[i]]`. */
+function bySegment(
+  numbers: Int32Array,
+  rows: Int32Array,
+  given: Int32Array,
+  segments: number,
+): readonly PlacedInSegment[] {
+  const begins = new Int32Array(segments + 1);
+  for (let i = 0; i < given.length; i++) begins[numbers[i]! + 1]!++;
+  for (let n = 0; n < segments; n++) begins[n + 1]! += begins[n]!;
+  const next = begins.slice();
+  const groupedRows = new Int32Array(given.length);
+  const groupedGiven = new Int32Array(given.length);
+  for (let i = 0; i < given.length; i++) {
+    const from = given[i]!;
+    const at = next[numbers[from]!]!++;
+    groupedRows[at] = rows[from]!;
+    groupedGiven[at] = from;
+  }
+  return Array.from({ length: segments }, (_, n) => {
+    const own = groupedRows.subarray(begins[n], begins[n + 1]);
+    const ownGiven = groupedGiven.subarray(begins[n], begins[n + 1]);
+    const order = ascendingOrder(own); // row ids may descend in a segment
+    if (order === undefined) return { rows: own, given: ownGiven };
+    return { rows: order.map((at) => own[at]!), given: order.map((at) => ownGiven[at]!) };
   });
 }
 

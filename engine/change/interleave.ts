@@ -18,10 +18,13 @@ export interface RowPicks {
 
 /** Rows of one column, which is the same column if they are all its rows in their order. */
 export function pickRowsOf(column: Data, rows: Int32Array): Data {
-  let sameCount = 0;
-  while (sameCount < rows.length && rows[sameCount] === sameCount) sameCount++;
-  if (sameCount === column.length && sameCount === rows.length) return column;
+  if (column.length === rows.length && areAllInOrder(rows)) return column;
   return interleaveColumns([column], { from: new Uint8Array(rows.length), rows });
+}
+
+function areAllInOrder(rows: Int32Array): boolean {
+  for (let i = 0; i < rows.length; i++) if (rows[i] !== i) return false;
+  return true;
 }
 
 /** Rows of several columns of the same type as one column. */
@@ -55,9 +58,14 @@ export function interleaveColumns(columns: readonly Data[], picks: RowPicks): Da
   return makeArrowData<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
 }
 
-/** Whether a row of a column has a value. */
-export function isValid({ nullCount, nullBitmap }: Data, row: number): boolean {
-  return row >= 0 && (nullCount === 0 || (nullBitmap[row >> 3]! & (1 << (row & 7))) !== 0);
+/** The bits of the rows of a column that have a value; undefined if all have one. A loop asks for it once, because each access to `nullCount` takes long. */
+export function validBits({ nullCount, nullBitmap }: Data): Uint8Array | undefined {
+  return nullCount === 0 ? undefined : nullBitmap;
+}
+
+/** Whether a row of the column with these `validBits` has a value; -1 is no row. */
+export function isValid(bits: Uint8Array | undefined, row: number): boolean {
+  return row >= 0 && (bits === undefined || (bits[row >> 3]! & (1 << (row & 7))) !== 0);
 }
 
 /** An Arrow column with these properties, which must fit its type. */
@@ -70,12 +78,12 @@ export function validityOf(
   columns: readonly Data[],
   { from, rows }: RowPicks,
 ): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {
-  const isPlain = columns.every(({ nullCount }) => nullCount === 0) && !rows.includes(-1);
-  if (isPlain) return { nullCount: 0 };
+  const bits = columns.map(validBits);
+  if (bits.every((one) => one === undefined) && !rows.includes(-1)) return { nullCount: 0 };
   const nullBitmap = new Uint8Array((rows.length + 7) >> 3);
   let nullCount = 0;
   for (let i = 0; i < rows.length; i++) {
-    if (isValid(columns[from[i]!]!, rows[i]!)) nullBitmap[i >> 3]! |= 1 << (i & 7);
+    if (isValid(bits[from[i]!], rows[i]!)) nullBitmap[i >> 3]! |= 1 << (i & 7);
     else nullCount++;
   }
   return { nullCount, nullBitmap };
@@ -86,13 +94,7 @@ function elementPicks(
   columns: readonly Data[],
   { from, rows }: RowPicks,
 ): { readonly offsets: Int32Array; readonly elements: RowPicks } {
-  const offsets = new Int32Array(rows.length + 1);
-  for (let i = 0; i < rows.length; i++) {
-    const column = columns[from[i]!]!;
-    const row = rows[i]!;
-    const count = isValid(column, row) ? lengthAt(column, row) : 0;
-    offsets[i + 1] = offsets[i]! + count;
-  }
+  const offsets = pickedOffsets(columns, { from, rows });
   const count = offsets[rows.length]!;
   const elements = { from: new Uint8Array(count), rows: new Int32Array(count) };
   for (let i = 0; i < rows.length; i++) {
@@ -105,23 +107,42 @@ function elementPicks(
   return { offsets, elements };
 }
 
-function lengthAt({ valueOffsets }: Data, row: number): number {
-  return valueOffsets[row + 1]! - valueOffsets[row]!;
+/** The offsets of the values of the new column, which are strings or lists. */
+function pickedOffsets(columns: readonly Data[], { from, rows }: RowPicks): Int32Array {
+  const bits = columns.map(validBits);
+  const starts = columns.map(({ valueOffsets }) => valueOffsets as Int32Array);
+  const offsets = new Int32Array(rows.length + 1);
+  for (let i = 0; i < rows.length;) {
+    const next = runEnd(from, rows, i);
+    addOffsets(offsets, i, next, rows[i]!, starts[from[i]!]!, bits[from[i]!]);
+    i = next;
+  }
+  return offsets;
+}
+
+/** Sets the offsets of rows `i` to `next`, which come from consecutive rows of a column, the first of which is `first`. */
+function addOffsets(
+  offsets: Int32Array,
+  i: number,
+  next: number,
+  first: number,
+  starts: Int32Array,
+  bits: Uint8Array | undefined,
+): void {
+  let end = offsets[i]!;
+  for (let row = first; i < next; i++, row++) {
+    if (isValid(bits, row)) end += starts[row + 1]! - starts[row]!;
+    if (end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
+    offsets[i + 1] = end;
+  }
 }
 
 function interleaveStrings(
   columns: readonly Data[],
   { from, rows }: RowPicks,
 ): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
-  const valueOffsets = new Int32Array(rows.length + 1);
-  let end = 0;
-  for (let i = 0; i < rows.length; i++) {
-    const column = columns[from[i]!]!;
-    if (isValid(column, rows[i]!)) end += lengthAt(column, rows[i]!);
-    if (end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
-    valueOffsets[i + 1] = end;
-  }
-  const data = new Uint8Array(end);
+  const valueOffsets = pickedOffsets(columns, { from, rows });
+  const data = new Uint8Array(valueOffsets[rows.length]!);
   for (let i = 0; i < rows.length;) {
     const next = runEnd(from, rows, i);
     const { values, valueOffsets: starts } = columns[from[i]!]!;

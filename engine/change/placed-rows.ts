@@ -11,16 +11,19 @@ interface SegmentOfIds {
   readonly deletion: DeletionVector | undefined;
 }
 
-/** Rows of a segment, from `offset` on, whose `_id`s are those of the rows from `first` to before `end` of one chunk. */
-interface PlacedRun {
-  readonly segment: number;
-  readonly offset: number;
-  readonly first: number;
-  readonly end: number;
-}
-
 const deletedMark = 1;
 const namedMark = 2;
+
+/**
+ * Runs of rows whose `_id`s are those of consecutive rows of one chunk, ordered by chunk: run i has the rows of the chunk from `firsts[i]` to before `ends[i]`,
+ * which are the rows of the segment `segments[i]` from `offsets[i]` on.
+ */
+interface PlacedRuns {
+  readonly segments: Int32Array;
+  readonly offsets: Int32Array;
+  readonly firsts: Int32Array;
+  readonly ends: Int32Array;
+}
 
 /** Finds records by their `_id`s in segments whose ids the log has, without reading these segments. */
 export class PlacedRows {
@@ -29,36 +32,76 @@ export class PlacedRows {
   row = -1;
   readonly #segments: readonly SegmentOfIds[];
   readonly #chunks = new StringTable(Infinity, new Overflow());
-  /** The runs of ids, by number of their chunk. */
-  readonly #runs: PlacedRun[][] = [];
+  readonly #runs: PlacedRuns;
+  /** The first run of each chunk, by number of the chunk, and the number of runs. */
+  readonly #firstRuns: Int32Array;
   /** For each row of a segment: 0, `deletedMark` or `namedMark`; undefined until a row of the segment is asked for. */
-  readonly #states: (Uint8Array | undefined)[] = [];
-  /** The runs of the `_id` before, which often is of the same chunk. */
-  #last: { readonly bytes: Uint8Array; readonly start: number; readonly runs: readonly PlacedRun[] } | undefined; // prettier-ignore
+  readonly #states: (Uint8Array | undefined)[];
+  /** The `_id` before, and the number of its chunk: the next one often is of the same chunk. */
+  #lastBytes: Buffer = noChunk;
+  #lastView = viewOf(noChunk);
+  #lastStart = 0;
+  #lastChunk = -1;
 
   constructor(segments: readonly SegmentOfIds[]) {
     this.#segments = segments;
+    this.#states = segments.map(() => undefined);
+    const found: { chunk: number; segment: number; offset: number; first: number; end: number }[] =
+      [];
     for (const [segment, { idRuns = [] }] of segments.entries()) {
       let offset = 0;
       for (const { firstId, rows } of idRuns) {
         const place = placeOfRecord(firstId);
         if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
-        const [chunk, first] = place;
-        const number = this.#chunks.add(Buffer.from(chunk), 0, chunkLength);
-        (this.#runs[number] ??= []).push({ segment, offset, first, end: first + rows });
+        const [name, first] = place;
+        const chunk = this.#chunks.add(Buffer.from(name), 0, chunkLength);
+        found.push({ chunk, segment, offset, first, end: first + rows });
         offset += rows;
       }
     }
+    found.sort((a, b) => a.chunk - b.chunk);
+    this.#runs = {
+      segments: Int32Array.from(found, (run) => run.segment),
+      offsets: Int32Array.from(found, (run) => run.offset),
+      firsts: Int32Array.from(found, (run) => run.first),
+      ends: Int32Array.from(found, (run) => run.end),
+    };
+    this.#firstRuns = new Int32Array(this.#chunks.size + 1).fill(found.length);
+    for (let i = found.length - 1; i >= 0; i--) this.#firstRuns[found[i]!.chunk] = i;
+  }
+
+  /**
+   * Sets `segments[i]` and `rows[i]` to the position of the record with the `_id` from `offsets[i]` to `offsets[i + 1]`, for each of `count`. Returns false
+   * as soon as there is no such record, or it was found before.
+   */
+  takeAll(
+    bytes: Buffer,
+    offsets: Int32Array,
+    count: number,
+    segments: Int32Array,
+    rows: Int32Array,
+  ): boolean {
+    for (let i = 0; i < count; i++) {
+      if (this.take(bytes, offsets[i]!, offsets[i + 1]!) !== 'first') return false;
+      segments[i] = this.segment;
+      rows[i] = this.row;
+    }
+    return true;
   }
 
   /** Sets `segment` and `row` to the position of the record with an `_id`; returns whether it was found before, undefined if there is none. */
   take(bytes: Buffer, start: number, end: number): 'first' | 'again' | undefined {
-    if (end - start !== idLength || this.#runs.length === 0) return undefined;
+    if (end - start !== idLength) return undefined;
+    const chunk = this.#chunkOf(bytes, start);
+    if (chunk < 0) return undefined;
     const number = rowOfRecord(bytes, start);
-    for (const { segment, offset, first, end: after } of this.#runsOf(bytes, start)) {
-      if (number < first || number >= after) continue;
+    const { segments, offsets, firsts, ends } = this.#runs;
+    const endOfRuns = this.#firstRuns[chunk + 1]!;
+    for (let run = this.#firstRuns[chunk]!; run < endOfRuns; run++) {
+      if (number < firsts[run]! || number >= ends[run]!) continue;
+      const segment = segments[run]!;
       const states = (this.#states[segment] ??= statesOf(this.#segments[segment]!));
-      const row = offset + number - first;
+      const row = offsets[run]! + number - firsts[run]!;
       if (states[row] === deletedMark) continue;
       this.segment = segment;
       this.row = row;
@@ -69,12 +112,16 @@ export class PlacedRows {
     return undefined;
   }
 
-  #runsOf(bytes: Buffer, start: number): readonly PlacedRun[] {
-    const last = this.#last;
-    if (last !== undefined && isSameChunk(last.bytes, last.start, bytes, start)) return last.runs;
-    const runs = this.#runs[this.#chunks.find(bytes, start, start + chunkLength)] ?? [];
-    this.#last = { bytes, start, runs };
-    return runs;
+  /** The number of the chunk of an `_id`; -1 if no run is of it. */
+  #chunkOf(bytes: Buffer, start: number): number {
+    const view = bytes === this.#lastBytes ? this.#lastView : viewOf(bytes);
+    if (!isSameChunk(this.#lastView, this.#lastStart, view, start)) {
+      this.#lastChunk = this.#chunks.find(bytes, start, start + chunkLength);
+      this.#lastBytes = bytes;
+      this.#lastView = view;
+      this.#lastStart = start;
+    }
+    return this.#lastChunk;
   }
 }
 
@@ -84,8 +131,15 @@ function statesOf({ rows, deletion }: SegmentOfIds): Uint8Array {
   return states;
 }
 
-/** Whether the `_id`s at these positions belong to the same chunk. */
-function isSameChunk(a: Uint8Array, aStart: number, b: Uint8Array, bStart: number): boolean {
-  for (let i = chunkLength - 1; i >= 0; i--) if (a[aStart + i] !== b[bStart + i]) return false;
-  return true;
+const noChunk = Buffer.alloc(chunkLength);
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Whether the `_id`s at these positions belong to the same chunk. The ends of their parts that name it differ most. */
+function isSameChunk(a: DataView, aStart: number, b: DataView, bStart: number): boolean {
+  for (let i = chunkLength - 4; i > 0; i -= 4)
+    if (a.getInt32(aStart + i) !== b.getInt32(bStart + i)) return false;
+  return a.getInt32(aStart) === b.getInt32(bStart);
 }

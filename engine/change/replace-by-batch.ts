@@ -1,9 +1,8 @@
 import type { Data } from 'apache-arrow';
-import { ascendingOrder } from '../core/ascending.js';
-import { concatenated } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
+import type { Batch } from '../ingest/batch.js';
 import { givenId } from '../ingest/physical-names.js';
-import type { IdentifiedBatch } from '../ingest/record-ids.js';
+import { commitsOf, releaseColumn } from '../ingest/record-ids.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { Segment } from '../store/store.js';
 import { placeAll, type FoundInSegment, type SearchedFile } from './find-rows.js';
@@ -35,33 +34,33 @@ export interface ReplacedRows extends Pick<FoundInSegment, 'rows' | 'given'> {
  * reading a segment, and if it needs none of the values of that. Otherwise nothing is written.
  */
 export async function replaceByBatch(
-  { columns, data }: Pick<IdentifiedBatch, 'columns' | 'data'>,
+  { columns, data, rows: count }: Batch,
+  commitId: number,
   { segments, columns: stored, keepsOthers }: ReplaceableRows,
   path: string,
 ): Promise<BatchReplacement | undefined> {
-  const [, commits, ...values] = data.data.children as [Data, Data, ...Data[]];
+  const values = data.data.children;
   const givenIdAt = columns.findIndex(({ physical }) => physical === givenId.physical);
   if (givenIdAt < 0 || (keepsOthers && !haveAll(stored, columns, values))) return undefined;
-  const found = placeAll(values[givenIdAt]!, segments);
-  if (found === undefined) return undefined;
-  const rowIds = concatenated(Float64Array, found.map((one) => one.rowIds)); // prettier-ignore
-  const rows = concatenated(Int32Array, found.map((one) => one.given)); // prettier-ignore
-  const order = ascendingOrder(rowIds);
-  const ids = order === undefined ? rowIds : new Float64Array(rowIds.length);
-  if (order !== undefined) for (const [i, at] of order.entries()) ids[i] = rowIds[at]!;
-  const from = order?.map((at) => rows[at]!) ?? rows;
+  const placed = placeAll(values[givenIdAt]!, segments);
+  if (placed === undefined) return undefined;
   const isOther = (_: unknown, i: number): boolean => i !== givenIdAt;
-  const children = [
-    pickRowsOf(values[givenIdAt]!, from),
-    pickRowsOf(commits, from),
-    rowIdData(ids),
-    ...values.filter(isOther).map((column) => pickRowsOf(column, from)),
-  ];
-  const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(isOther)], children, path); // prettier-ignore
-  const replacedRows = found.flatMap((one, number) =>
-    one.rows.length === 0 ? [] : [{ segment: number, rows: one.rows, given: one.given }],
-  );
-  return { segment: { ...segment, isAscending: true }, replaced: replacedRows };
+  const commits = commitsOf(count, commitId);
+  try {
+    const children = [
+      pickRowsOf(values[givenIdAt]!, placed.given),
+      commits.data,
+      rowIdData(placed.rowIds),
+      ...values.filter(isOther).map((column) => pickRowsOf(column, placed.given)),
+    ];
+    const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(isOther)], children, path); // prettier-ignore
+    const replacedRows = placed.segments.flatMap((one, number) =>
+      one.rows.length === 0 ? [] : [{ segment: number, ...one }],
+    );
+    return { segment: { ...segment, isAscending: true }, replaced: replacedRows };
+  } finally {
+    releaseColumn(commits);
+  }
 }
 
 /** Whether each record has a value for each of these columns. */

@@ -8,7 +8,7 @@ import { presentColumns } from '../store/merge.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
-import { interleaveColumns, isValid, pickRowsOf } from './interleave.js';
+import { interleaveColumns, isValid, pickRowsOf, validBits } from './interleave.js';
 import { isWhole, updateValues } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
@@ -97,7 +97,8 @@ export async function addRows({ given, columns, rows, path }: AddOrder): Promise
   );
   const [own, commits, givenIds, ...values] = read as [Data, Data, Data, ...Data[]];
   const all = Int32Array.from(rows.keys());
-  const from = Uint8Array.from(all, (row) => (isValid(givenIds, row) ? 1 : 0));
+  const givenBits = validBits(givenIds);
+  const from = Uint8Array.from(all, (row) => (isValid(givenBits, row) ? 1 : 0));
   const ids = interleaveColumns([own, givenIds], { from, rows: all });
   return writeRows(columnsPresent, [ids, commits, ...values], path);
 }

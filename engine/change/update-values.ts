@@ -1,7 +1,14 @@
 import type { Data, Struct, Utf8 } from 'apache-arrow';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Column, Value } from '../core/types.js';
-import { interleaveColumns, isValid, makeArrowData, pickRowsOf, validityOf } from './interleave.js';
+import {
+  interleaveColumns,
+  isValid,
+  makeArrowData,
+  pickRowsOf,
+  validBits,
+  validityOf,
+} from './interleave.js';
 
 /** The rows from which row i is made: `given[i]` of the given column, and `old[i]` of the old one. */
 interface UpdatedRows {
@@ -19,8 +26,9 @@ export function updateValues(column: Column, given: Data, old: Data, rows: Updat
   const length = rows.given.length;
   const from = new Uint8Array(length);
   const pickedSide = new Int32Array(length);
+  const givenBits = validBits(given);
   for (let i = 0; i < length; i++) {
-    const isGiven = isValid(given, rows.given[i]!);
+    const isGiven = isValid(givenBits, rows.given[i]!);
     from[i] = isGiven ? 0 : 1;
     pickedSide[i] = isGiven ? rows.given[i]! : rows.old[i]!;
   }
@@ -70,7 +78,7 @@ function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {
 }
 
 function textAt(column: Data, row: number): string | undefined {
-  if (!isValid(column, row)) return undefined;
+  if (!isValid(validBits(column), row)) return undefined;
   const { values, valueOffsets } = column;
   const bytes = (values as Uint8Array).subarray(valueOffsets[row], valueOffsets[row + 1]);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

@@ -26,16 +26,22 @@ export interface IdentifiedBatch extends Batch {
  */
 export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
   const { rows } = batch;
-  const own = [ids(rows, commitId, chunk), repeatedColumn(rows, String(commitId))];
+  const own = [ids(rows, commitId, chunk), commitsOf(rows, commitId)];
   return {
     ...withReservedColumns(batch, own.map(({ data }) => data)),
-    release() {
-      for (const { bytes, offsets } of own) {
-        release(bytes);
-        release(offsets);
-      }
-    },
+    release: () => own.forEach(releaseColumn),
   }; // prettier-ignore
+}
+
+/** The column `_commit` of records of one commit, whose buffers `releaseColumn` releases. */
+export function commitsOf(rows: number, commitId: number): OwnColumn {
+  return repeatedColumn(rows, String(commitId));
+}
+
+/** Releases the buffers of a column, which must not be used afterwards. */
+export function releaseColumn({ bytes, offsets }: OwnColumn): void {
+  release(bytes);
+  release(offsets);
 }
 
 /** Adds the reserved columns in front of the others, with these values. */
@@ -80,7 +86,7 @@ export function idAfter(id: string, rows: number): string {
 }
 
 /** A string column and its buffers. */
-interface OwnColumn {
+export interface OwnColumn {
   readonly data: Data;
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;

@@ -134,10 +134,10 @@ async function writeBatch(
   job: ChunkJob,
 ): Promise<Pick<ChunkResult, 'segment' | 'replaced'>> {
   const { commitId, index, file, isIntermediate, replaceable } = job;
+  const replacement = replaceable && (await replaceByBatch(batch, commitId, replaceable, file));
+  if (replacement !== undefined) return replacement;
   const wholeBatch = withRecordIds(batch, commitId, index);
   try {
-    const replacement = replaceable && (await replaceByBatch(wholeBatch, replaceable, file));
-    if (replacement !== undefined) return replacement;
     const segment = await writeUnflushed({ ...wholeBatch, isIntermediate }, file);
     const firstId = firstRecordId(commitId, index);
     return { segment: { ...segment, idRuns: [{ firstId, rows: segment.rows }] } };

@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { findRows } from '../../../engine/change/find-rows.js';
+import { findRows, placeAll } from '../../../engine/change/find-rows.js';
 import { BatchBuilder } from '../../../engine/ingest/batch.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import type { Column } from '../../../engine/core/types.js';
-import { random } from '../../random.js';
+import { rowIdColumn } from '../../../engine/store/row-ids.js';
+import { random, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { batchOf } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
@@ -111,6 +112,67 @@ test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEE
   });
   expect(findRows({ ...search, segments: writtenSegments })).toEqual(read);
   expect(read.segments.some(({ rows }) => rows.length > 500)).toBe(true);
+});
+
+test(`records of a batch are placed as a loop over the segments places them (STRANDLAKE_SEED=${seed})`, async () => {
+  const next = random(seed);
+  const rowIdsOf = (rows: number): number[] => Array.from({ length: rows }, () => Math.floor(next() * 2 ** 40)); // prettier-ignore
+  const segments = await Promise.all(
+    [2_000, 300, 40].map(async (rows, chunk) => {
+      const builder = new BatchBuilder();
+      for (let row = 0; row < rows; row++) builder.endRecord();
+      const batch = builder.finish();
+      const ids = Array.from(withRecordIds(batch, 481_400_000, chunk).data.getChild('_id')!, String); // prettier-ignore
+      // One of the segments stores its row ids, in no order.
+      const stored = chunk === 1 ? rowIdsOf(rows) : undefined;
+      const path = join(folder, `${files++}.parquet`);
+      const { blockChecksums } = await writeSegment(
+        {
+          columns: stored ? [rowIdColumn] : [],
+          data: batchOf(stored ? [rowIdColumn] : [], stored ? [stored.map(BigInt)] : [], rows, 1n),
+          rows,
+        },
+        path,
+      );
+      const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
+      const deletion = deletionVector(goneRows);
+      const half = rows >> 1;
+      // The first rows of the chunk are the last of the segment.
+      const idRuns = [
+        { firstId: ids[half]!, rows: rows - half },
+        { firstId: ids[0]!, rows: half },
+      ];
+      const own = [...ids.slice(half), ...ids.slice(0, half)];
+      const baseRowId = stored ? undefined : 10_000 * (3 - chunk);
+      return { path, blockChecksums, deletion, bounds: undefined, rows, idRuns, baseRowId, own, stored, gone: new Set(goneRows) }; // prettier-ignore
+    }),
+  );
+  const records = segments.flatMap(({ own, gone, stored, baseRowId }, segment) =>
+    own.flatMap((id, row) =>
+      gone.has(row) ? [] : [{ id, segment, row, rowId: stored?.[row] ?? baseRowId! + row }],
+    ),
+  );
+  const place = (ids: readonly (string | null)[]) =>
+    placeAll(
+      batchOf([givenIdColumn], [[...ids]], ids.length, 1n).getChildAt(2)!.data[0]!,
+      segments,
+    );
+  const wanted = shuffled(next, records).slice(0, 1_000);
+  const { given, rowIds, segments: found } = place(wanted.map(({ id }) => id))!;
+  const inOrder = [...wanted.entries()].sort(([, a], [, b]) => a.rowId - b.rowId);
+  expect([...rowIds]).toEqual(inOrder.map(([, { rowId }]) => rowId));
+  expect(Array.from(given, (i) => wanted[i]!.rowId)).toEqual([...rowIds]);
+  for (const [number, { rows, given: strings }] of found.entries()) {
+    const own = [...wanted.entries()].filter(([, { segment }]) => segment === number);
+    own.sort(([, a], [, b]) => a.row - b.row);
+    expect([...rows]).toEqual(own.map(([, { row }]) => row));
+    expect([...strings]).toEqual(own.map(([i]) => i));
+  }
+  const goneId = segments[0]!.own.find((_, row) => segments[0]!.gone.has(row))!;
+  const few = wanted.slice(0, 3).map(({ id }) => id);
+  for (const other of [few[0]!, goneId, 'nobody', '', null, `${few[0]!.slice(0, -5)}zzzzz`])
+    expect([other, place([...few, other])]).toEqual([other, undefined]);
+  expect(place(few)).toBeDefined();
 });
 
 test.each([
