@@ -11,6 +11,12 @@ export interface SampleSize {
   readonly rate: number;
 }
 
+/** What is sampled of the fields of a chunk. */
+export interface Sampling extends SampleSize {
+  /** Dotted names of fields that are not sampled. */
+  readonly except?: readonly string[];
+}
+
 /** A sample of the distinct values of one field, of strings or of numbers that may be ids: those with the smallest hashes, in the order of their hashes. */
 export interface FieldSample {
   readonly path: readonly string[];
@@ -28,8 +34,9 @@ export interface FieldSample {
 const keyBytes = 48;
 
 /** Samples the string columns of a chunk. */
-export function sampleBatch(batch: Batch, size: SampleSize): readonly FieldSample[] {
+export function sampleBatch(batch: Batch, size: Sampling): readonly FieldSample[] {
   const samples: FieldSample[] = [];
+  const exceptNames = new Set(size.except);
   visit(batch.columns, batch.data.data.children, []);
   return samples;
 
@@ -38,6 +45,7 @@ export function sampleBatch(batch: Batch, size: SampleSize): readonly FieldSampl
       const data = column.isList ? children[i]!.children[0]! : children[i]!;
       const path = [...above, column.name];
       if (column.type === 'object') visit(column.children ?? [], data.children, path);
+      if (exceptNames.has(path.join('.'))) continue;
       if (column.type === 'string') samples.push({ path, ...sampleColumn(data, size) });
       if (isNumeric(column.type) && mayHoldIds(column.name))
         samples.push({ path, ...sampleNumbers(data, size) });

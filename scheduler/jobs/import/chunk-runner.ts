@@ -24,6 +24,8 @@ export interface ImportRunContext {
   readonly expressions: FieldExpressions | null;
   /** The stored columns, as in `ChunkJob`. */
   readonly stored?: readonly string[] | undefined;
+  /** Dotted names of the fields whose entity type is not detected. */
+  readonly fixedEntities: readonly string[];
   readonly commitId: number;
   /** Whether the chunks are read before those of other tasks. */
   readonly isUrgent: boolean;

@@ -1,7 +1,7 @@
 import type { ReplaceableRows, ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { HostCalls } from '../../expressions/protocol.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
-import type { FieldSample, SampleSize } from '../../../engine/ingest/value-samples.js';
+import type { FieldSample, Sampling } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
@@ -35,8 +35,8 @@ export interface ChunkJob {
   readonly transient: readonly string[];
   /** Names of the fields that are stored; absent for all but the transient ones. */
   readonly stored?: readonly string[] | undefined;
-  /** Number of values of each string field to sample for the detection of entity types; null for none. */
-  readonly sampling: SampleSize | null;
+  /** The samples of string fields for the detection of entity types; null for none. */
+  readonly sampling: Sampling | null;
   readonly commitId: number;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;

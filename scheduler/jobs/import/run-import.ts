@@ -106,6 +106,7 @@ async function readAll(
     transient,
     expressions,
     stored: params.change?.mode === 'delete' ? namesRead(params.change) : undefined,
+    fixedEntities: params.fixedEntities,
     commitId,
     isUrgent,
     // The changes are determined in the same way; only the commit is left out.

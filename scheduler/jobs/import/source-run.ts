@@ -88,8 +88,16 @@ export class SourceRun {
     layout: SourceLayout,
     replaceable: ReplaceableRows | undefined,
   ) {
-    const { known, transient, expressions, stored, commitId, isDryRun, isIntermediate } =
-      importContext;
+    const {
+      known,
+      transient,
+      expressions,
+      stored,
+      fixedEntities,
+      commitId,
+      isDryRun,
+      isIntermediate,
+    } = importContext;
     this.#import = importContext;
     this.source = source;
     this.file = file;
@@ -107,7 +115,7 @@ export class SourceRun {
       validation: source.validation,
       transient,
       stored,
-      sampling: this.#rules?.size ?? null,
+      sampling: this.#rules && { ...this.#rules.size, except: fixedEntities },
       commitId,
       isDryRun,
       isIntermediate,

@@ -51,6 +51,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     known,
     expressions: null,
     transient: [],
+    fixedEntities: [],
     commitId: 0,
     isUrgent: bytes <= urgentBytes,
     isDryRun: false,

@@ -5,6 +5,7 @@ import {
   sampleBatch,
   SampleMerge,
   type FieldSample,
+  type Sampling,
 } from '../../../engine/ingest/value-samples.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
 import { random as seeded } from '../../random.js';
@@ -13,7 +14,7 @@ import { seed } from '../../seed.js';
 const size = { count: 20, rate: 1 };
 const params = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
-function sampleLines(lines: readonly string[], of = size): readonly FieldSample[] {
+function sampleLines(lines: readonly string[], of: Sampling = size): readonly FieldSample[] {
   const out = new BatchBuilder();
   const given = { columns: [], isFinal: false };
   const report = new FindingCollector(params);
@@ -38,6 +39,12 @@ describe('the sample of a chunk', () => {
     expect(values(samples, 'o.b')).toEqual(['y']);
     expect(values(samples, 'l')).toEqual(['p', 'q']);
     expect(values(samples, 's.c')).toEqual(['w', 'z']);
+  });
+
+  test('lacks the fields that are excepted, but not those below them', () => {
+    const lines = ['{"a":"x","b":"y","o":{"a":"z","b":"w"}}'];
+    const samples = sampleLines(lines, { ...size, except: ['a', 'o', 'o.b'] });
+    expect(samples.map(({ path }) => path.join('.'))).toEqual(['b', 'o.a']);
   });
 
   test('contains each distinct value once, up to the maximum number', () => {
