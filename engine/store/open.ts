@@ -88,6 +88,7 @@ class FileStore implements Store {
   readonly #differences: DifferenceCache;
   readonly #vacuums: Vacuums;
   readonly #checkpoints: Checkpoints;
+  #committed: (datasetId: number, version: number) => void = () => {};
 
   constructor(folder: DataFolder, options: StoreOptions) {
     const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
@@ -171,6 +172,7 @@ class FileStore implements Store {
           if (isDone) {
             for (const move of moves) await discardFile(move.from);
             this.#snapshots.setCurrent(datasetId, freshState);
+            this.#committed(datasetId, after.version);
             return freshState.snapshot;
           }
           // Another process wrote this version first: check whether the change still fits.
@@ -211,6 +213,10 @@ class FileStore implements Store {
     if (isDropped || entries.some((entry) => entry.name === droppedLog)) {
       throw deletedMeanwhile(datasetId);
     }
+  }
+
+  onCommit(listener: (datasetId: number, version: number) => void): void {
+    this.#committed = listener;
   }
 
   async isVacuumDue(datasetId: number): Promise<boolean> {

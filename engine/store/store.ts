@@ -256,6 +256,8 @@ export interface Store {
    * Whether it can be read, `snapshot` tells.
    */
   readableVersion(datasetId: number, version: number): Promise<number>;
+  /** Sets what is called with each version that this store has made durable. */
+  onCommit(listener: (datasetId: number, version: number) => void): void;
   /** Whether files of earlier versions have been superfluous for so long that a vacuum is due. */
   isVacuumDue(datasetId: number): Promise<boolean>;
   /**

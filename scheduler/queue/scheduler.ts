@@ -189,6 +189,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
             report(toErrorValue(error).message),
           ),
       });
+      store.onCommit((datasetId, version) => host?.send({ type: 'committed', datasetId, version }));
       queue.open();
       mailer.send();
       await upkeep.checkAll();

@@ -33,6 +33,8 @@ export type ToWorker =
       readonly accountId: number;
     }
   | { readonly type: 'cancel'; readonly taskId: number }
+  /** A version of a dataset is durable. */
+  | { readonly type: 'committed'; readonly datasetId: number; readonly version: number }
   | ({ readonly type: 'answer'; readonly taskId: number; readonly attempt: number } & JobAnswer);
 
 /** Worker process to API process. `attempt` is the fencing token: messages of an older attempt are ignored. */

@@ -45,6 +45,11 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
       if (job?.attempt === message.attempt) job.calls.answered(message);
       return;
     }
+    if (message.type === 'committed') {
+      // A log that cannot be read fails the next job that needs it.
+      await logs.settle(message.datasetId, message.version).catch(() => undefined);
+      return;
+    }
     const { taskId, attempt, kind, params, accountId } = message;
     const abort = new AbortController();
     const calls = new JobCalls((call) => send({ type: 'call', taskId, attempt, ...call }));

@@ -25,6 +25,7 @@ async function startScheduler(): Promise<void> {
       return {
         pid: null,
         send: (message) => {
+          if (message.type === 'committed') return;
           const { taskId } = message;
           if (message.type === 'run') return void heldTasks.set(taskId, message.attempt);
           const attempt = heldTasks.get(taskId) ?? 0;
