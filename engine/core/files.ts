@@ -184,6 +184,11 @@ export async function linkFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
   await removeFile(to);
+  await linkNewFile(from, to);
+}
+
+/** As `linkFile`, for a name that does not exist, in folders that are no links. */
+export async function linkNewFile(from: string, to: string): Promise<void> {
   await fileStep(from, 'link', 'link', () => fs.link(from, to));
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { crashpoint } from '../core/crashpoint.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { linkFile, makeFolder, syncFolder } from '../core/files.js';
+import { linkNewFile, makeFolder, refuseLinkedFolder, syncFolder } from '../core/files.js';
 import type { Segment } from './store.js';
 
 /** A segment in a scratch folder, and the name that it gets in the folder of its dataset. */
@@ -38,7 +38,9 @@ export async function linkSegments(
   moves: readonly SegmentMove[],
 ): Promise<void> {
   await makeFolder(folder.log(datasetId));
-  for (const move of moves) await linkFile(move.from, move.to);
+  const [first] = moves;
+  if (first !== undefined) await refuseLinkedFolder(first.from); // all are in one folder, and `makeFolder` has checked that of the dataset
+  for (const move of moves) await linkNewFile(move.from, move.to);
   await syncFolder(folder.dataset(datasetId));
   crashpoint('segment.renamed');
 }
