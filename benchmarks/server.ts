@@ -112,7 +112,8 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   async function call(method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(origin + path, {
       method,
-      headers,
+      // A request for a job that has not ended waits for its end.
+      headers: { ...headers, prefer: 'wait=50' },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -169,7 +170,6 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
         if (status === 'failed' || status === 'canceled') {
           throw new Error(error_message ?? status);
         }
-        await pause(20);
       }
       const { total } = await call('POST', `/v2/datasets/${datasetId}/data`, { limit: 0 });
       const seconds = (performance.now() - from) / 1000;

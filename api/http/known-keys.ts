@@ -7,6 +7,7 @@ import { isObject } from './form.js';
 import { operationKey } from './idempotency.interceptor.js';
 import { logLine } from './log.js';
 import type { OperationRow } from './operation-row.js';
+import { preferenceOf, reportApplied } from './preferences.js';
 import type { ApiReply, ApiRequest } from './request.js';
 import type { NamedSchema, Schema } from './schema.js';
 
@@ -98,9 +99,8 @@ function parametersOf({ query = {} }: OperationRow): KeyRules {
 }
 
 /** Whether the request has `Prefer: handling=strict` (RFC 7240, section 4.4). */
-function isStrict({ headers }: ApiRequest): boolean {
-  const prefer = [headers['prefer'] ?? []].flat().join(',');
-  return /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:$|[,;])/i.test(prefer);
+function isStrict(request: ApiRequest): boolean {
+  return preferenceOf(request, 'handling')?.toLowerCase() === 'strict';
 }
 
 type Path = readonly (string | number)[];
@@ -258,7 +258,7 @@ export class KnownKeysGuard implements CanActivate {
     const http = execution.switchToHttp();
     const request = http.getRequest<ApiRequest>();
     const reply = http.getResponse<ApiReply>();
-    if (isStrict(request)) reply.header('Preference-Applied', 'handling=strict');
+    if (isStrict(request)) reportApplied(reply, 'handling=strict');
     reportIgnored(this.context, request, reply, this.keys.checkRequest(operation, request));
     return true;
   }

@@ -18,6 +18,8 @@ import { answerList, type QueryParams } from '../../http/page.js';
 import { reportIgnored } from '../../http/known-keys.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { refuseChange } from '../unchangeable.js';
+import { requireResource } from '../../http/require-resource.js';
+import { waitAsPreferred } from './preferred-wait.js';
 import { cancelJob, isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
@@ -80,8 +82,20 @@ export function jobListController<K extends DatasetJobKind>(
 
     @Operation(job.operations.get)
     @Access('read', job.kind)
-    get(@Resource() row: Row, @Req() request: ApiRequest): Promise<object> {
-      return this.view(row, request);
+    async get(
+      @Resource() row: Row,
+      @CurrentCaller() caller: Caller,
+      @Req() request: ApiRequest,
+      @Res({ passthrough: true }) reply: ApiReply,
+    ): Promise<object> {
+      const { taskId, id } = row;
+      const hasWaited =
+        taskId !== null && (await waitAsPreferred(this.context, taskId, request, reply));
+      // Permissions may have changed meanwhile.
+      const shown = hasWaited
+        ? await requireResource(this.context.catalog, caller, job.kind, id, 'read')
+        : row;
+      return this.view(shown, request);
     }
 
     view(row: Row, request: ApiRequest): Promise<object> {

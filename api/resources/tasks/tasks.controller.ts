@@ -1,4 +1,4 @@
-import { Body, Controller, Query, Req } from '@nestjs/common';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { taskClasses, type TaskClass, type TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
@@ -20,7 +20,9 @@ import { Operation } from '../../http/operation.js';
 import { taskOperations } from './jobs.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import { waitAsPreferred } from './preferred-wait.js';
 
 /** Tasks: what clients wait for (contract 15). */
 @Controller()
@@ -44,8 +46,18 @@ export class TasksController {
 
   @Operation(taskOperations.get)
   @Access('read', 'task')
-  get(@Resource() task: TaskRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.context, request).ofTask(task, true);
+  async get(
+    @Resource() task: TaskRow,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const hasWaited = await waitAsPreferred(this.context, task.id, request, reply);
+    // Permissions may have changed meanwhile.
+    const shown = hasWaited
+      ? await requireResource(this.context.catalog, caller, 'task', task.id, 'read')
+      : task;
+    return new JobPresenter(this.context, request).ofTask(shown, true);
   }
 
   @Operation(taskOperations.put)

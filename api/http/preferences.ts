@@ -1,0 +1,14 @@
+import type { ApiReply, ApiRequest } from './request.js';
+
+/** The value of a preference in the header `Prefer` of a request, such as `strict` in `handling=strict` (RFC 7240, section 2). */
+export function preferenceOf({ headers }: ApiRequest, name: string): string | undefined {
+  const parts = [headers['prefer'] ?? []].flat().join(',').split(/[,;]/);
+  const pairs = parts.map((part) => part.split('=').map((one) => one.trim()));
+  return pairs.find(([key]) => key?.toLowerCase() === name)?.[1]?.replaceAll('"', '');
+}
+
+/** Adds a preference to those that the answer says were followed. */
+export function reportApplied(reply: ApiReply, preference: string): void {
+  const others = reply.getHeader('Preference-Applied') ?? [];
+  reply.header('Preference-Applied', [others, preference].flat().join(', '));
+}
