@@ -82,7 +82,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   }
 }
 
-/** Deletes of random records, and their rollbacks, each several times; the peer puts the same records back. */
+/** Deletes of random records, and their rollbacks, each several times, for warm-up first; the peer puts the same records back. */
 async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> =
@@ -92,7 +92,7 @@ async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
       rollbacks: [],
       theirInserts: [],
     };
-  for (let run = 0; run < 5; run++) {
+  for (let run = 0; run < warmups + runs; run++) {
     const file = idFile(setup, run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
@@ -104,8 +104,8 @@ async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
   }
   const count = few.toLocaleString('en-US');
   return [
-    changeLine(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
-    changeLine(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
+    repeatedLine(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
+    repeatedLine(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
   ];
 }
 
@@ -114,7 +114,7 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly Line[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
   const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
-  for (let run = 0; run < 5; run++) {
+  for (let run = 0; run < warmups + runs; run++) {
     const file = await upsertFile(setup, 50 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     secondsByStep.whole.push(
@@ -128,7 +128,7 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly Line[]> {
     secondsByStep.theirRollbacks.push(
       await secondsFor(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
     );
-    const depths = idFile(setup, 60 + run, ',"depth":7');
+    const depths = idFile(setup, 65 + run, ',"depth":7');
     secondsByStep.field.push(
       await changeRecords(setup, await server.upload(depths), records, 'upsert'),
     );
@@ -137,9 +137,9 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly Line[]> {
   }
   const count = few.toLocaleString('en-US');
   return [
-    changeLine(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
-    changeLine('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
-    changeLine(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
+    repeatedLine(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
+    repeatedLine('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
+    repeatedLine(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
   ];
 }
 
@@ -289,6 +289,17 @@ async function secondsFor(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now();
   await work();
   return (performance.now() - from) / 1000;
+}
+
+/** A line of changes of which the first are for warm-up. */
+function repeatedLine(
+  question: string,
+  ours: readonly number[],
+  peer: string,
+  theirs: readonly number[],
+  limit: number,
+): Line {
+  return changeLine(question, ours.slice(warmups), peer, theirs.slice(warmups), limit);
 }
 
 function changeLine(
