@@ -37,7 +37,7 @@ const types: Readonly<Record<Reading, StoredType>> = {
 /** Parses the lines of one chunk of BED, or of a format like it, into columns. */
 export class BedParser {
   readonly #fields: readonly BedField[];
-  /** The index of `blockCount`, before the lists of blocks; -1 for a format without blocks. */
+  /** The index of the field `blockCount`, which precedes the lists of blocks; -1 for a format without blocks. */
   readonly #blocks: number;
   readonly #out: BatchBuilder;
   readonly #report: Report;
@@ -191,7 +191,7 @@ export class BedParser {
     column.addString(this.#bytes, this.#from[i]!, this.#to[i]!);
   }
 
-  /** Stores a non-negative integer and returns it; NaN when the field is none, which is a fault. */
+  /** Stores a non-negative integer and returns it; any other text is a fault, for which NaN is returned. */
   #position(i: number, row: number): number {
     const column = this.#columns[i]!;
     const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
@@ -328,7 +328,7 @@ export class BedParser {
   }
 }
 
-/** Blank lines, comments, and `track` and `browser` lines. */
+/** Whether a line is blank, a comment, or a `track` or `browser` line. */
 function isNoFeature(bytes: Uint8Array, from: number, to: number): boolean {
   const first = bytes[from]!;
   if (first === 35) return true;

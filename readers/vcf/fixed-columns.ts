@@ -65,8 +65,8 @@ export class FixedColumns {
   }
 
   /**
-   * Turns the columns of alleles longer than a string may be into columns of type `text`. Calls `report` for each, and returns false as soon as
-   * `report` does.
+   * Changes the columns of alleles that are longer than a string may be into columns of type `text`. Calls `report` for each column, and
+   * returns false as soon as `report` does.
    */
   widen(
     line: VcfLine,

@@ -30,7 +30,9 @@ export interface VcfParserOptions {
   readonly report: Report;
   /** Columns that the dataset already has. */
   readonly existing: Columns;
-  /** Dotted names of fields declared Integer whose values are fractions. After adding one, the parser gives up, and the chunk is read again. */
+  /**
+   * Dotted names of fields declared Integer whose values are fractions. After adding a name, the parser stops, and the chunk is read again.
+   */
   readonly widened: Set<string>;
 }
 
@@ -174,7 +176,7 @@ export class VcfParser {
     const width = this.#width;
     let count = 0;
     for (let at = from; at < to && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
-    // INFO and FORMAT are long, so the next tab is searched for.
+    // INFO and FORMAT are long, so their end is found by a native search for the next tab.
     for (const wanted = width === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
       const tab = this.#tabAfter(tabs[count - 1]!);
       if (tab >= to) break;

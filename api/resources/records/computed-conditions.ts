@@ -14,12 +14,12 @@ import type { FunctionScope } from '../expressions/function-scope.js';
 
 /** A query that finds, sorts or counts by fields that it computes. */
 export interface ComputedConditions {
-  /** The query without the parts that the table answers: which page, and which fields of its records. */
+  /** The query without its conditions, ordering and facets, which are answered from the computed table. */
   readonly page: JsonObject;
   readonly run: typeof runQuery;
 }
 
-/** The fields that a query computes, as far as it filters, sorts or counts by them. */
+/** Prepares a query that filters, sorts or counts by fields that it computes. */
 export function computedConditions(
   scope: FunctionScope,
   dataset: DatasetRow,

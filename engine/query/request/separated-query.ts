@@ -90,7 +90,10 @@ export function positionIn(text: string, positions: readonly string[]): string {
   return text.replace(/^filters\[(\d+)\]/, (own, index) => positions[Number(index)] ?? own);
 }
 
-/** The query without what `separateQuery` gives to its parts: which page, and which fields of its records. */
+/**
+ * The query without the parts that `separateQuery` evaluates: filters, query string, entities, ordering, facets and explanation. The
+ * selection of the page and of its fields remains.
+ */
 export function withoutConditions(query: JsonObject): JsonObject {
   const { filters: _, query: __, entities: ___, genome_build: ____, ordering: _____, facets: ______, explain: _______, ...page } = query; // prettier-ignore
   return page;

@@ -197,7 +197,7 @@ class Distribution {
     return partitions;
   }
 
-  /** Writes the pieces of some divisions, at the same time, behind those that the partitions have. */
+  /** Writes the pieces of several divisions concurrently, after those that the partitions already have. */
   async #divide(divisions: readonly Division[], partitions: GatheredPiece[][]): Promise<void> {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;

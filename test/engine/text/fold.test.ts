@@ -24,7 +24,7 @@ test('letters fold, and words end, where they do for the regular expressions of 
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
     const fold = foldCode(code);
-    // Characters beyond these are checked below for whether any side folds them.
+    // Whether other characters are folded by either side is checked below.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));
     if (isCased || groups.has(fold)) groups.set(fold, [...(groups.get(fold) ?? []), code]);
