@@ -9,7 +9,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
-import { nextLineStart, lineEnd } from '../text/lines.js';
+import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
 import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -83,8 +83,7 @@ export class BedParser {
         this.#bytes = chunk;
         this.#line(at, end, false);
       } else {
-        // Invalid bytes are replaced by U+FFFD.
-        this.#bytes = encoder.encode(decoder.decode(chunk.subarray(at, end)));
+        this.#bytes = repairedLine(chunk.subarray(at, end));
         this.#line(0, this.#bytes.length, true);
       }
       at = nextLineStart(chunk, end);
@@ -101,8 +100,7 @@ export class BedParser {
     this.#split(from, to);
     context.keys = this.#count;
     this.#feature(row);
-    if (isRepaired)
-      context.warn(codes.unreadableLine, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (isRepaired) context.warn(codes.unreadableLine, null, repairedWarning);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
   }
@@ -354,6 +352,5 @@ function doubleList(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const track = encoder.encode('track');
 const browser = encoder.encode('browser');

@@ -6,7 +6,7 @@ import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { nextLineStart, lineEnd } from '../text/lines.js';
+import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
 import { floatAt } from '../text/numbers.js';
 import { RecordRuns } from './record-runs.js';
 import { byte, MalformedLine, Scanner, wellFormed } from './scanner.js';
@@ -86,7 +86,7 @@ export class JsonlParser extends Scanner {
   #repairedLine(chunk: Uint8Array): void {
     const from = this.at;
     const to = lineEnd(chunk, from);
-    this.open(encoder.encode(decoder.decode(chunk.subarray(from, to))), 0);
+    this.open(repairedLine(chunk.subarray(from, to)), 0);
     this.#line(true);
     this.open(chunk, nextLineStart(chunk, to));
   }
@@ -106,12 +106,7 @@ export class JsonlParser extends Scanner {
     this.hasLoneSurrogate = false;
     try {
       this.#record();
-      if (isRepaired)
-        context.warn(
-          codes.unreadableLine,
-          null,
-          'bytes that are not UTF-8 were replaced by U+FFFD',
-        );
+      if (isRepaired) context.warn(codes.unreadableLine, null, repairedWarning);
       if (this.hasLoneSurrogate)
         context.warn(
           codes.unreadableLine,

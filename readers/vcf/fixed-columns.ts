@@ -25,7 +25,7 @@ export class FixedColumns {
   readonly #alternates: ListBuilder<Utf8Builder>;
   readonly #qual: DoubleBuilder;
   readonly #filter: ListBuilder<Utf8Builder>;
-  /** Somebody declared the type of `qual`. */
+  /** Whether somebody declared the type of `qual`. */
   readonly isQualDeclared: boolean;
   readonly #buildName: Uint8Array;
   /** The build in upper case and a dash: the prefix of `variant`. */

@@ -16,6 +16,7 @@ import type { VcfHeader } from './vcf-header.js';
 import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
+import { repairedLine, repairedWarning } from '../text/lines.js';
 import { floatAt, integerAt, isDigits, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
@@ -138,9 +139,8 @@ export class VcfParser {
   #parseUnchecked(text: Uint8Array): void {
     let valid = text;
     if (!isUtf8(text)) {
-      const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
-      if (this.#report.warn(this.#line.number, codes.unreadableLine, null, message)) return;
-      valid = new TextEncoder().encode(replacing.decode(text));
+      if (this.#report.warn(this.#line.number, codes.unreadableLine, null, repairedWarning)) return;
+      valid = repairedLine(text);
     }
     this.#searchIn(valid);
     this.#parseLine(valid, 0, valid.length);
@@ -352,9 +352,6 @@ export class VcfParser {
     return false;
   }
 }
-
-/** Replaces invalid bytes by U+FFFD and keeps byte order marks. */
-const replacing = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Minimum size of a record in bytes. */
 const recordBytes = 256;

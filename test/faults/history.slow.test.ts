@@ -139,7 +139,7 @@ async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlyS
   );
   expect(commits).toHaveLength(rows.total);
   const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
-  // Every version is a commit or a merge of small segments.
+  // Each version is that of a commit or of a merge of small segments.
   const brought: number[] = [];
   for await (const { version, info } of server.store.history(dataset.id, 0))
     if (info['compaction'] === undefined) brought.push(version);

@@ -539,7 +539,7 @@ function isGone(json: Readonly<Record<string, unknown>>): boolean {
   return String(json['detail']).includes('cannot be read any more');
 }
 
-/** The ids of the states that are not among others. */
+/** The ids in some states that are not in the others. */
 function idsWithout(
   states: readonly ModelRecord[],
   others: readonly ModelRecord[],

@@ -77,7 +77,7 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
  */
 export class KeyDispatcher {
   readonly #keys: readonly Key[];
-  /** The key by whose values selections are found. */
+  /** The index of the key by whose values selections are looked up. */
   readonly #first: number;
   readonly #byForm = new Map<string, number[]>();
   /** The keys, other than `#first`, in which the selections differ, with the forms of the values of each selection. */

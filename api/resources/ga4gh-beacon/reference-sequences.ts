@@ -5,7 +5,7 @@ import { genomeBuilds, type GenomeBuild } from '../../../engine/core/types.js';
 export interface ReferenceSequence {
   /** The genome build; null for any build. */
   readonly build: GenomeBuild | null;
-  /** The names under which records may have it, in upper case and without `chr`. */
+  /** The names under which records may have the sequence, in upper case and without `chr`. */
   readonly names: readonly string[];
 }
 

@@ -117,7 +117,7 @@ async function explainComputed(
   return (await runQuery(engine, snapshot, fields, request, { signal })).explain!;
 }
 
-/** An explanation of a part of a query, with the positions of the query. */
+/** The JSON text of an explanation of a part of a query, in which positions are those in the whole query. */
 function explanationAt(text: string, positions: readonly string[]): object {
   // Positions are the members `path`, and among the `values` of a cause.
   const revive = (key: string, value: unknown): unknown =>

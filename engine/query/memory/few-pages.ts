@@ -26,7 +26,7 @@ export function matchFewPages(
   const { areVariantsPlaced: arePlaced } = segment;
   const isInMemory = paged.names.every(cache.hasColumn);
   const hashes = isInMemory ? paged.lookedUp.map(cache.hashes) : [];
-  // A hash table that is there finds the rows at once.
+  // An existing hash table finds the rows at once.
   if (hashes.includes('made')) return undefined;
   // Making a table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
   const isFiltered = !isInMemory || hashes.includes('unmade');

@@ -105,7 +105,9 @@ function definedParts(parts: JsonObject): JsonObject {
   );
 }
 
-/** Whether a text in a value may be one of the names, with an action behind it, a member, or a minus sign before it. */
+/**
+ * Whether a text in a value may refer to one of the names: the name itself, with an action or a member after it, or a minus sign before it.
+ */
 function mentionsAny(value: unknown, names: ReadonlySet<string>): boolean {
   if (typeof value === 'string')
     return isName(value, names) || (value.startsWith('-') && isName(value.slice(1), names));

@@ -18,7 +18,7 @@ const divisionsAtOnce = 16;
 /** The options for gathering chunks. */
 export interface GatherOptions {
   readonly snapshot: Snapshot;
-  /** The columns of the source that are read, the reserved ones aside. */
+  /** The columns of the source to read, without the reserved ones. */
   readonly columns: Columns;
   readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
   /** Overrides the constant above, for tests. */

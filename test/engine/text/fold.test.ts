@@ -31,7 +31,7 @@ test('letters fold, and words end, where they do for the regular expressions of 
   }
   expect(codesBetween).toEqual(separate);
 
-  // Letters of different groups never match: they differ in a bit of their groups' numbers.
+  // Letters of different groups never match, because the numbers of their groups differ in a bit.
   const numberedGroups = [...groups.values()];
   for (let bit = 0; 1 << bit <= numberedGroups.length; bit++) {
     // Groups are counted from 1, so that each has a bit, and characters without a group have none.

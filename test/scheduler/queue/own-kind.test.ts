@@ -138,7 +138,7 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
   const listedTask = await lake.catalog.tasks.addBackground({
     kind: 'count',
     description: 'Count letters',
-    priority: 0, // before the import
+    priority: 0, // the task runs before the import
     params: { text: 'genome' },
     targetObjectId: datasetId,
     sourceObjectId: null,

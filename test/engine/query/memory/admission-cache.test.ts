@@ -3,7 +3,7 @@ import { AdmissionCache, newCacheCounts } from '../../../../engine/query/memory/
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
-/** Asks for some keys in one query, as the shards do, and returns how many were there. */
+/** Requests some keys in one query, as the shards do, and returns how many of them were cached. */
 function query(cache: AdmissionCache, keys: readonly string[], bytes = 10): number {
   cache.beginQuery();
   let hits = 0;
