@@ -97,7 +97,8 @@ export class Coordinates {
   add(row: number, bytes: Uint8Array, from: number, to: number, start: number, stop: number): void {
     this.column.padTo(row);
     const fields = this.column.beginObject();
-    if (fields === null) return; // the dataset has another type for this field; the column has reported it
+    // the dataset has another type for this field, which the column has reported
+    if (fields === null) return;
     if (fields !== this.#fields) {
       this.#fields = fields;
       const { children } = coordinatesColumn;

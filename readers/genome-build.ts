@@ -39,38 +39,38 @@ const names: readonly (readonly [RegExp, GenomeBuild])[] = [
   ],
 ];
 
-/** The builds that a text names, such as `hg19`, `b37` or an accession of the assembly. */
+/** The genome builds that a text names, such as `hg19`, `b37` or an accession of the assembly. */
 export function buildsNamed(text: string): readonly GenomeBuild[] {
   return names.filter(([pattern]) => pattern.test(text)).map(([, build]) => build);
 }
 
 /** The evidence of a file's genome build. */
 export interface BuildEvidence {
-  /** The build that the request asks for. */
-  readonly asked: GenomeBuild | undefined;
-  /** Names and lengths of contigs, as they are written. */
+  /** The build that the request names. */
+  readonly requested: GenomeBuild | undefined;
+  /** Names and lengths of contigs, as the file writes them. */
   readonly contigs: readonly (readonly [name: string, length: string])[];
   /** The build that the file names. */
   readonly named: GenomeBuild | undefined;
-  /** The build of files that tell nothing. */
+  /** The build of a file that has no other evidence. */
   readonly fallback?: GenomeBuild;
 }
 
-/** The build of a file, and warnings about everything that speaks against it. */
+/** The build of a file, and a warning for every piece of evidence against it. */
 export interface JudgedBuild<B = GenomeBuild | undefined> {
   readonly build: B;
   readonly warnings: readonly string[];
 }
 
 /**
- * Choice: the genome build of a file is the one that the request asks for, else that in which most chromosomes have the lengths that the
- * file gives them, else the one that it names. Whatever speaks against it is a warning.
+ * Choice: the genome build of a file is the one that the request names, else the one in which most chromosomes have the lengths that the
+ * file gives them, else the one that the file names. Each contradiction is a warning.
  */
 export function judgeBuild(
   evidence: BuildEvidence & { readonly fallback: GenomeBuild },
 ): JudgedBuild<GenomeBuild>;
 export function judgeBuild(evidence: BuildEvidence): JudgedBuild;
-export function judgeBuild({ asked, contigs, named, fallback }: BuildEvidence): JudgedBuild {
+export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidence): JudgedBuild {
   const knownContigs = contigs.flatMap(([name, length]) => {
     const chromosome = chromosomeOf(name);
     const number = /^\d+$/.test(length) ? Number(length) : NaN;
@@ -81,7 +81,7 @@ export function judgeBuild({ asked, contigs, named, fallback }: BuildEvidence): 
   const measuredBuilds = genomeBuilds
     .filter((build) => agree(build).length > 0)
     .sort((a, b) => agree(b).length - agree(a).length)[0];
-  const build = asked ?? measuredBuilds ?? named ?? fallback;
+  const build = requested ?? measuredBuilds ?? named ?? fallback;
   const warnings: string[] = [];
   if (build === undefined || knownContigs.length === 0) return { build, warnings };
   const choose = `positions are read as of ${build}; reader_params.genome_build chooses another build`;
@@ -102,12 +102,12 @@ export function judgeBuild({ asked, contigs, named, fallback }: BuildEvidence): 
       warnings.push(
         `${joinNames(otherContigs)} ${otherContigs.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choose}`,
       );
-    if (asked === undefined && named !== undefined && named !== build)
+    if (requested === undefined && named !== undefined && named !== build)
       warnings.push(
         `the header names ${named}, but the chromosomes have the lengths of ${build}: ${choose}`,
       );
   }
-  if (build === 'T2T-CHM13' && asked === undefined)
+  if (build === 'T2T-CHM13' && requested === undefined)
     warnings.push(
       'the genome build is T2T-CHM13: its positions are neither those of GRCh37 nor of GRCh38',
     );

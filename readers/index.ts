@@ -85,8 +85,8 @@ export function readerForFile(filename: string): Reader {
 const recognizedBytes = 64 << 10;
 
 /**
- * The reader for a file whose name calls for `named`: that reader, unless the content certainly is of another format (a VCF named
- * `.txt`, GTF named `.gff`). Not for files whose reader the request names.
+ * The reader for a file whose name calls for `named`: that reader, unless the content certainly is of another format (a VCF named `.txt`,
+ * GTF named `.gff`). Callers use it only where the request names no reader.
  */
 export async function readerOfContent(named: Reader, source: HeaderSource): Promise<Reader> {
   const { bytes } = await source.bytes(recognizedBytes);
@@ -104,8 +104,8 @@ export interface TableFormat {
 }
 
 /**
- * Choice: the first row of a `.bed` file is its header, as in the other table formats (contract 6.7). BED files of most tools
- * have none and need one added; it may begin with `#`, which starts a comment in the other formats.
+ * Choice: the first row of a `.bed` file is its header, as in the other table formats (contract 6.7). BED files of most tools have no
+ * header row, and one has to be added; it may begin with `#`, which starts a comment in the other formats.
  */
 const tableFormats: Readonly<Record<string, TableFormat>> = {
   txt: { reader: 'tsv', readerParams: { known_sources: false }, isAllText: true },

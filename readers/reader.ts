@@ -11,13 +11,13 @@ import type { ChunkStart, Splitter } from './source/splitter.js';
  */
 export interface Reader<P = unknown, H = unknown> {
   readonly name: string;
-  /** Extensions of file names, before `.gz` and its like. */
+  /** Extensions of file names, without `.gz` and the like. */
   readonly extensions: readonly string[];
-  /** Whether a text that begins like this is certainly of this format, whatever the extension of its name. */
+  /** Whether a text with this start is certainly of this format, whatever the extension of the file name is. */
   readonly recognizes?: (start: string) => boolean;
   /** A carriage return alone ends a line, too; by default only a line feed does. */
   readonly endsLinesAtReturn?: boolean;
-  /** The names of its `reader_params` with their meanings, besides `reader` and `genome_build`, which all readers have. */
+  /** The names of the format's `reader_params` with their meanings, besides `reader` and `genome_build`, which all readers have. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The encoding that `reader_params` declare, for `openSource`; absent for readers of UTF-8 alone. */
   readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => DeclaredEncoding;
@@ -25,9 +25,9 @@ export interface Reader<P = unknown, H = unknown> {
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   /** Reads what comes before the first record. Throws InputError for a file of another format. */
   readonly header: (source: HeaderSource, params: P) => Promise<Header<H>>;
-  /** `ReadOptions.hints` make reading faster. */
+  /** Whether `ReadOptions.hints` make reading faster. */
   readonly usesHints?: true;
-  /** The splitter, for formats whose records can contain line ends; the text of others is split at line feeds. */
+  /** The splitter, for formats whose records can contain line ends; text of other formats is split at line feeds. */
   readonly splitter?: (header: H, params: P) => Splitter;
   /** Reads the whole lines of one chunk into `out`; returns how many lines there were. */
   readonly read: (
@@ -58,9 +58,9 @@ export interface Header<H> {
   readonly meanings?: readonly Readonly<Record<string, string | null>>[];
   /** Information about the file as a whole, for the metadata of the import. */
   readonly about?: JsonObject;
-  /** Estimated bytes of memory per byte of text, for formats where that can be much: their chunks are made smaller. */
+  /** Estimated bytes of memory per byte of text, for formats that may need a multiple of the text: their chunks are made smaller. */
   readonly memoryPerByte?: number;
-  /** The message of the error when no chunk reports the end of the records, for formats that mark it. */
+  /** The error message for a source in which no chunk reports the end of the records, for formats that mark this end. */
   readonly unended?: string;
 }
 
@@ -68,7 +68,7 @@ export interface Header<H> {
 export interface HeaderSource {
   /** The file name in messages. */
   readonly name: string;
-  /** Returns at least this many bytes from the start, or all: `isWhole`. */
+  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` says which. */
   bytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
 }
 
@@ -98,11 +98,11 @@ export interface Report {
   /** Discards all reports: the reader starts the chunk again. */
   restart(): void;
   /**
-   * Reports that the records end here, whatever follows (sequences after `##FASTA`, the genes of Nirvana). The reader then returns.
+   * Reports that the records end at this line (before the sequences after `##FASTA`, or the genes of Nirvana). The reader then returns.
    * Results of later chunks are discarded, so readers may take the content of any chunk for records.
    */
   end(): void;
-  /** Reports that what follows an error cannot be told apart: the import fails, even if it may reject records. */
+  /** Reports that the records after an error cannot be told apart: the import fails, even if the request allows rejected records. */
   damaged(): void;
   /** Validation is off (`validation_params.disable`): values that do not fit become null without a report. */
   readonly isDisabled: boolean;

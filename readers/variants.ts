@@ -117,7 +117,7 @@ function reverseComplement(bytes: Uint8Array, from: number, to: number): void {
   for (let i = 0; i < allele.length; i++) allele[i] = complements[allele[i]!] || allele[i]!;
 }
 
-/** The complement of each base, and of the IUPAC codes for several, in either letter case; 0 for any other byte. */
+/** The complement of each base and of each IUPAC code for several bases, in either letter case; 0 for any other byte. */
 const complements = new Uint8Array(256);
 for (const pair of ['AT', 'CG', 'RY', 'MK', 'BV', 'DH', 'SS', 'WW', 'NN'])
   for (const [base, other] of [pair, `${pair[1]}${pair[0]}`])

@@ -25,7 +25,7 @@ export interface SheetRows extends CellRecordFormat {
   readonly counts: readonly number[];
 }
 
-/** The number of characters (UTF-16) that a cell can have. */
+/** Maximum number of characters (UTF-16 code units) in a cell. */
 export const maxCellCharacters = 32_767;
 
 /**

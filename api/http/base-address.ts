@@ -3,11 +3,11 @@ import { forwardedReader, hostOf } from './forwarded.js';
 
 /** Where the client of a request is, and by which address it reaches the server. */
 export interface RequestAddress {
-  /** The IP address of the client, as a trusted proxy tells it, else of the peer. */
+  /** The IP address of the client, as a trusted proxy reports it, else of the peer. */
   readonly client: string;
   /** The base of all links: scheme, host and, where clients see the server below one, a path prefix. */
   readonly base: string;
-  /** The prefix in `base`, such as `/lake`; empty without one. */
+  /** The path prefix of `base`, such as `/lake`; empty if there is none. */
   readonly prefix: string;
 }
 

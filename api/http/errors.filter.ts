@@ -104,7 +104,8 @@ export class ErrorsFilter implements ExceptionFilter {
     const answer = this.forUnknownMethod(error, request, reply) ?? answerTo(error);
     if (answer.isBug) this.log(errorLine(error, request));
     if (reply.sent || reply.raw.headersSent) {
-      reply.raw.destroy(); // part of an answer has been sent: abort it, so that it is not taken for complete
+      // part of an answer has been sent: abort the connection, so that the client does not take the answer for complete
+      reply.raw.destroy();
       return;
     }
     const retryAfter = (error as { retryAfter?: unknown } | null)?.retryAfter;

@@ -26,7 +26,7 @@ export class Form {
     return this.has(key) ? (this.#values[key] ?? undefined) : undefined;
   }
 
-  /** A string; a number is read as its text. */
+  /** The value of a key as a string; a number is converted to its text. */
   text(key: string): string | undefined {
     const value = this.raw(key);
     if (value === undefined || typeof value === 'string') return value;
@@ -84,7 +84,7 @@ export class Form {
     return this.fail(key, 'Must be a list of strings.');
   }
 
-  /** One of a few strings; their case matters. */
+  /** The value of a key that must be one of `choices`, which are case-sensitive. */
   choice<T extends string>(key: string, choices: readonly T[]): T | undefined {
     const value = this.text(key);
     if (value === undefined) return undefined;
@@ -119,7 +119,7 @@ export class Form {
     return undefined;
   }
 
-  /** Notes the errors of a thrown field error; rethrows anything else. */
+  /** Adds the errors of a thrown field error to those of the form; rethrows any other error. */
   absorb(error: unknown): void {
     const formError = error as { code?: unknown; fields?: unknown } | null;
     if (formError?.code !== 'invalid' || !isObject(formError.fields)) throw error;
@@ -152,7 +152,7 @@ export class Form {
   }
 }
 
-/** Whether a value is a JSON object; a list is none. */
+/** Whether a value is a JSON object; false for a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { contains, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
 import { pathPrefixShape } from '../../engine/core/config.js';
 
-/** What proxies tell about the request that the client sent to the first of them; undefined where they do not tell it. */
+/** What the headers of trusted proxies say about the request that the client sent to the first proxy; undefined where they say nothing. */
 export interface Forwarded {
   /** The address of the client. */
   readonly client?: string | undefined;
@@ -14,7 +14,7 @@ export interface Forwarded {
 
 const noAddress: Forwarded = {};
 
-/** A text if it is the host of a URL, else undefined. */
+/** The text if it is the host of a URL, else undefined. */
 export function hostOf(text: string | undefined): string | undefined {
   return textOfShape(text, hostShape);
 }

@@ -25,7 +25,7 @@ export function paramIds(query: QueryParams, name: string): readonly number[] | 
   return members.length === 0 ? undefined : members.map((text) => readId(text.trim()) ?? 0);
 }
 
-/** An id, or null for the text `null`. */
+/** The id in a query parameter; null for the text `null`. */
 export function idOrNull(query: QueryParams, name: string): number | null | undefined {
   const text = value(query, name);
   if (text === undefined) return undefined;

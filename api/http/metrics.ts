@@ -6,7 +6,7 @@ import { freeBytes, readSystemFile } from '../../engine/core/files.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 
-/** What the metrics are read from. */
+/** The parts of the server whose state the metrics report. */
 interface MetricSources {
   readonly catalog: Catalog;
   readonly scheduler: Scheduler;
@@ -17,7 +17,10 @@ interface MetricSources {
 /** The upper bounds of latencies, seconds: from a lookup to an export that a request waits for. */
 const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** The metrics of a server, in the text format of OpenMetrics. All but latencies are read when they are asked for. */
+/**
+ * The metrics of a server, in the text format of OpenMetrics. Latencies are recorded as requests end; all other metrics are read when the
+ * metrics are requested.
+ */
 export class Metrics {
   readonly #registry = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();
   readonly #requests: Histogram;

@@ -1,6 +1,6 @@
 import type { NamedSchema } from './schema.js';
 
-/** One operation of the interface: its route, its OpenAPI description and docs/coverage.md come from this row. */
+/** One operation of the interface, from which its route, its OpenAPI description and its entry in docs/coverage.md are made. */
 export interface OperationRow {
   /** `<resource>.<action>`; `operationId` in OpenAPI. */
   readonly id: string;
@@ -24,7 +24,7 @@ export interface ListAnswer {
   readonly listOf: NamedSchema;
 }
 
-/** A row as it is declared: without the id, with the status 200 unless it gives another. */
+/** An operation as a resource declares it: without the id, and with the status 200 unless it gives another one. */
 export type OperationDeclaration = Omit<OperationRow, 'id' | 'status' | 'tag'> & {
   readonly status?: number;
   readonly tag?: string;
@@ -56,7 +56,7 @@ export const pagingParams = {
 export type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
 export type CrudOperations = Readonly<Record<CrudAction, OperationRow>>;
 
-/** What the descriptions of the ordinary operations need. */
+/** The data from which the operations of an ordinary resource are described. */
 export interface CrudDescription {
   readonly tag: string;
   /** The path of the list, for example `/v2/vaults`. */
@@ -70,9 +70,9 @@ export interface CrudDescription {
     readonly createSchema: NamedSchema;
     readonly updateSchema: NamedSchema;
   };
-  /** The query parameters of the list, without those of paging. */
+  /** The query parameters of the list, except those of paging. */
   readonly query: Readonly<Record<string, string>>;
-  /** Summaries, where the ordinary ones do not say enough. */
+  /** Summaries that replace those of ordinary resources. */
   readonly summaries?: Partial<Readonly<Record<CrudAction, string>>>;
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a page may use. */
+/** The sources of content that the Content-Security-Policy of a page allows. */
 interface PageContent {
   readonly style: string;
   /** The script of the page, which may send requests to this server. */

@@ -40,7 +40,7 @@ export async function answerList<Row>(
     try {
       return listEnvelope(request.origin, request.url, page, total, await source.views(rows));
     } catch (error) {
-      // What a row belongs to was deleted after the row was read, so it is in no list any more.
+      // The object that the row belongs to was deleted after the row was read, so the row is no longer in any list.
       const isGone = error instanceof AppError && error.code === 'not-found';
       if (!isGone || attempts === maxAttempts) throw error;
     }
@@ -95,7 +95,7 @@ function pageLink(
   return `${base}${base.includes('?') ? '&' : '?'}${last}`;
 }
 
-/** The URL without the named parameters; the others stay as the client wrote them. No link contains a token (threat A8). */
+/** The URL without the named parameters; other parameters stay as the client wrote them. No link contains a token (threat A8). */
 function addressWithout(origin: string, target: string, names: ReadonlySet<string>): string {
   const [path = '/', query = ''] = splitTarget(target);
   const parameters = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));

@@ -25,7 +25,7 @@ export class PasswordCheck {
     this.#byAccount = rateLimiter(context.limits.failedLogins);
   }
 
-  /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong ones. */
+  /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong passwords. */
   async userOf(address: string, email: string, password: string): Promise<UserRow | undefined> {
     if (this.#waiting >= mostWaiting) refuseOverLimit({ ok: false, retryAfter: 10 });
     this.#waiting += 1;

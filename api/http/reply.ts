@@ -13,7 +13,9 @@ export class JsonText {
   }
 }
 
-/** An answer whose bytes are made as they are sent. If making them fails, the connection is closed before the end of the answer. */
+/**
+ * An answer whose bytes are produced while they are sent. If producing them fails, the connection is closed before the end of the answer.
+ */
 export class ByteStream {
   readonly pieces: AsyncIterable<Uint8Array>;
   constructor(pieces: AsyncIterable<Uint8Array>) {

@@ -13,11 +13,11 @@ export interface ApiRequest extends FastifyRequest {
   origin: string;
   /** The path prefix in `origin`; empty without one. */
   pathPrefix: string;
-  /** The IP address of the client, as a trusted proxy tells it, else of the peer (`ip`). */
+  /** The IP address of the client, as a trusted proxy reports it, else of the peer (`ip`). */
   clientAddress: string;
 }
 
-/** An answer as Fastify gives it. */
+/** An answer of Fastify that a handler may change. */
 export type ApiReply = FastifyReply;
 
 /** A signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). */

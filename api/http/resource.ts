@@ -7,7 +7,7 @@ import {
   type ValueType,
 } from './schema.js';
 
-/** One field of a resource: its type, who writes it, how it is shown and described. */
+/** The declaration of one field of a resource: its type, which requests may write it, its value in answers and its description. */
 export interface ResourceField<Row, Context> {
   readonly type: ValueType;
   readonly description?: string;
@@ -45,11 +45,14 @@ export interface Resource<Row, Context, Values> {
   readonly schema: NamedSchema;
   readonly createSchema: NamedSchema;
   readonly updateSchema: NamedSchema;
-  /** The JSON of a row; `Context` is what it shows besides. Every key is there, null or empty without a value (contract 1.3). */
+  /**
+   * The JSON of a row; `Context` is the data that it shows and the row does not have. Every key is present, null or empty without a value
+   * (contract 1.3).
+   */
   view(row: Row, context: Context): Readonly<Record<string, unknown>>;
   /** Reads a request that creates; notes all mistakes in the form and returns what it could read. */
   readCreate(form: Form): Values;
-  /** Reads a request that changes: only the keys that it gives. */
+  /** Reads an update request, which changes only the keys that it contains. */
   readUpdate(form: Form): Values;
 }
 

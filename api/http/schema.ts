@@ -21,20 +21,24 @@ export interface ValueType {
   readonly format?: (value: unknown) => unknown;
 }
 
+/** A string. */
 export const text: ValueType = { schema: { type: 'string' }, read: (form, key) => form.text(key) };
 /** Text that must not be blank. */
 export const filledText: ValueType = {
   schema: { type: 'string' },
   read: (form, key) => form.requiredText(key),
 };
+/** A string or null. */
 export const nullableText: ValueType = {
   schema: { type: ['string', 'null'] },
   read: (form, key) => form.nullableText(key),
 };
+/** A whole number. */
 export const integer: ValueType = {
   schema: { type: 'integer' },
   read: (form, key) => form.integer(key),
 };
+/** `true` or `false`. */
 export const boolean: ValueType = {
   schema: { type: 'boolean' },
   read: (form, key) => form.boolean(key),
@@ -44,17 +48,21 @@ export const jsonObject: ValueType = {
   schema: { type: 'object' },
   read: (form, key) => form.object(key),
 };
+/** A list of JSON objects of any keys. */
 export const jsonObjects: ValueType = {
   schema: { type: 'array', items: { type: 'object' } },
   read: (form, key) => form.objectList(key),
 };
+/** A list of strings. */
 export const strings: ValueType = {
   schema: { type: 'array', items: { type: 'string' } },
   read: (form, key) => form.textList(key),
 };
+/** A list of whole numbers, in answers only. */
 export const integers: ValueType = { schema: { type: 'array', items: { type: 'integer' } } };
 /** Any JSON value. */
 export const anyType: ValueType = { schema: {}, read: (form, key) => form.raw(key) };
+/** The value null. */
 export const nullType: ValueType = { schema: { type: 'null' } };
 /** An id: a positive whole number; a request may write its digits as a string. */
 export const id: ValueType = { schema: { type: 'integer', minimum: 1 } };
@@ -64,7 +72,7 @@ export const timestamp: ValueType = {
   format: (millis) => (millis === null ? null : new Date(millis as number).toISOString()),
 };
 
-/** One of a few strings; their case matters. */
+/** A string that must be one of `values`, which are case-sensitive. */
 export function oneOf(...values: readonly string[]): ValueType {
   return { schema: { enum: values }, read: (form, key) => form.choice(key, values) };
 }
@@ -130,7 +138,7 @@ export interface Property {
   readonly description?: string;
   /** An example of the value; the field is left out of examples without one. */
   readonly example?: unknown;
-  /** For a field of a request body: whether it is required. */
+  /** Whether the field is required in a request body. */
   readonly required?: boolean;
   /** For a field of an answer: whether it may be absent. */
   readonly optional?: boolean;

@@ -64,7 +64,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
   return adapter;
 }
 
-/** Shorter answers, such as the record of a lookup, are sent as they are, bytes. */
+/** Minimum size in bytes of an answer that is compressed; the record of a lookup is smaller. */
 const leastCompressed = 4096;
 
 /**
@@ -85,7 +85,7 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
   });
 }
 
-/** Finds the address of each request once: the path is rewritten before there is a request object that could hold it. */
+/** Computes the address of each request once: the path is rewritten before there is a request object that could hold it. */
 function rememberedAddresses(options: AddressOptions): (raw: IncomingMessage) => RequestAddress {
   const read = addressReader(options);
   const addressCache = new WeakMap<IncomingMessage, RequestAddress>();
@@ -195,7 +195,10 @@ function limitConnections(server: Server, most: number): void {
   });
 }
 
-/** Counts a socket with those of its address until it is closed; false if there are `most` already. */
+/**
+ * Counts a socket among those of its address until it is closed; returns false, without counting it, if the address has `most` sockets
+ * already.
+ */
 function isCounted(counts: Map<string, number>, socket: Socket, most: number): boolean {
   const address = socket.remoteAddress ?? '';
   const count = counts.get(address) ?? 0;
@@ -212,7 +215,10 @@ function isCounted(counts: Map<string, number>, socket: Socket, most: number): b
 /** How long a refused client has to read the answer. */
 const refusedMs = 1_000;
 
-/** What the client sends is read and dropped: closing a socket with unread bytes resets the connection, and the answer would be lost. */
+/**
+ * Answers a refused connection and closes it after the client has ended its request: closing a socket with unread bytes resets the
+ * connection, and the answer would be lost.
+ */
 function refuseConnection(socket: Socket, detail: string): void {
   const close = (): void => void socket.destroy();
   const timer = setTimeout(close, refusedMs);

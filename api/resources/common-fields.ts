@@ -21,7 +21,7 @@ export const createdAndUpdated = {
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.120Z' },
 } as const;
 
-/** What the views of owned resources need: the owner, undefined when the user no longer exists. */
+/** The data for the view of an owned resource: the owner, undefined if the user no longer exists. */
 export interface WithUser {
   readonly user: UserRow | undefined;
 }

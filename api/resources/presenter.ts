@@ -57,7 +57,7 @@ export class Presenter {
     return row;
   }
 
-  /** What vaults show besides their rows. */
+  /** The data that the views of vaults show and their rows do not have. */
   async vaultContexts(
     rows: readonly VaultRow[],
     { isDeleted = false, viewer = viewerOf(this.caller) } = {},
@@ -143,7 +143,7 @@ export class Presenter {
     return dataset.view(row, await this.datasetContext(row, ownObject));
   }
 
-  /** What a dataset shows besides its row. */
+  /** The data that the view of a dataset shows and its row does not have. */
   async datasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
     const found = ownObject ?? (await this.tables.objects.get(row.id));
     if (!found) throw notFound(); // deleted meanwhile

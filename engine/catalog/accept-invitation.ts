@@ -7,7 +7,7 @@ import { statusOf, type InvitationRow } from './invitations.js';
 import { foldName } from './names.js';
 import { shareVault } from './share-vault.js';
 
-/** What somebody who accepts an invitation sends. */
+/** The data that a person sends to accept an invitation. */
 export interface Acceptance {
   readonly code: string;
   /** Needed where the invitation is to no particular address. */

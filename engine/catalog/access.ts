@@ -105,7 +105,7 @@ export async function requirePermission<K extends AccessKind>(
     return found.row;
   }
   if ('memberOf' in found) {
-    // A user of another account does not exist for this one.
+    // Users of other accounts are treated as if they did not exist.
     if (found.memberOf !== principal.user.accountId) throw notFound();
     if (found.isForAdministrators === true && principal.user.role === 'member') throw notFound();
     if (level !== 'read') requireAdministrator(principal);

@@ -48,7 +48,7 @@ export interface AuditSubject {
 
 /** A change to record. */
 export interface AuditEntry {
-  /** The user who makes the change; null: whoever runs a command on the data folder. */
+  /** The user who makes the change; null for a command on the data folder. */
   readonly actor: Pick<UserRow, 'id'> | null;
   readonly action: AuditAction;
   readonly subject: AuditSubject;
@@ -77,9 +77,9 @@ export interface AuditFilter {
   readonly subjectId?: number;
   /** Changes at this time or later. */
   readonly since?: Millis;
-  /** Only changes before this time. */
+  /** Restricts the list to changes before this time. */
   readonly until?: Millis;
-  /** Only entries with smaller ids. */
+  /** Restricts the list to entries with smaller ids. */
   readonly beforeId?: number;
 }
 

@@ -73,7 +73,7 @@ export interface CommitTable {
   lastAt(datasetId: number, time: Millis): Promise<CommitRow | undefined>;
   /** The last completed commit before a version of the dataset; undefined if there is none. */
   lastBefore(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
-  /** Deletes the entry of a commit; what it changed stays. */
+  /** Deletes the row of a commit; its changes of the dataset remain. */
   delete(id: number): Promise<void>;
   /** The commits of a dataset whose entries were deleted. */
   deleted(datasetId: number): Promise<readonly Pick<CommitRow, 'id' | 'parentJobId'>[]>;

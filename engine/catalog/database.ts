@@ -29,7 +29,7 @@ const cachedStatements = 500;
 /** Longer statements contain lists of bound ids and are rarely repeated with the same length, so they are not cached. */
 const cachedLength = 4_000;
 const busyTimeoutMs = 5_000;
-/** Ticks that a request takes from its arrival to its query. */
+/** Number of turns of the event loop between the arrival of a request and its query. */
 const ticksOfEvent = 8;
 
 /**
@@ -138,7 +138,8 @@ export class SqliteDatabase implements Database {
       this.#writer.rollback();
       throw error;
     } finally {
-      this.#changed(); // synchronous with the commit, so that no read comes in between
+      // synchronous with the commit, so that no read sees the change before this call
+      this.#changed();
       open.end();
     }
   }

@@ -55,7 +55,7 @@ export interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
   /** Lists the datasets, ordered by path. */
   list(filter: DatasetFilter, page: Page): Promise<Listed<DatasetRow>>;
-  /** Creates a dataset and its object, whose filename gets a number if it is taken. */
+  /** Creates a dataset and its object; a number is appended to a filename that is in use. */
   create(
     dataset: NewDataset,
   ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
@@ -71,7 +71,7 @@ export interface DatasetTable {
   totals(): Promise<DatasetTotals>;
   /** Ids of deleted datasets whose files may still exist. */
   dropped(): Promise<readonly number[]>;
-  /** Records that the files of a deleted dataset are gone. */
+  /** Records that the files of a deleted dataset have been removed. */
   forget(id: number): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { jobs } from './jobs.js';
 import { isOneOf, sql, type Sql } from './sql.js';
 import { activeStatuses } from './task-row.js';
 
-/** What a deletion removes, so that the files can be deleted and the running tasks stopped after the transaction. */
+/** The rows that a deletion removes, so that their files can be deleted and their running tasks stopped after the transaction. */
 export interface Deletion {
   readonly objectIds: readonly number[];
   readonly datasetIds: readonly number[];

@@ -105,7 +105,7 @@ export interface ExportTable {
   create(job: NewExport): Promise<{ readonly row: ExportRow; readonly task: TaskRow }>;
   update(id: number, patch: ExportPatch): Promise<ExportRow | undefined>;
   delete(id: number): Promise<void>;
-  /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
+  /** Expired exports whose file has not been deleted yet; the caller deletes it and sets `filename` to null. */
   expired(now: number): Promise<readonly ExportRow[]>;
   /** Completed exports whose e-mail is due, oldest first. */
   unmailed(): Promise<readonly ExportRow[]>;

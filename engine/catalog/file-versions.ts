@@ -12,15 +12,15 @@ export interface FileVersionRow {
   readonly revision: number;
   readonly userId: number;
   readonly mimetype: string | null;
-  /** Bytes: as announced, until the content is there. */
+  /** The size in bytes; until the content has arrived, the announced one. */
   readonly size: number | null;
-  /** Hexadecimal: as announced, until the content is there. */
+  /** The MD5 in hexadecimal; until the content has arrived, the announced one. */
   readonly md5: string | null;
-  /** `unverified` until the content is there. */
+  /** Whether the content has arrived: `unverified` until then. */
   readonly availability: 'unverified' | 'available';
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
-  /** When the version was deleted; null if it is not. The content of a deleted version is kept for some days. */
+  /** When the version was deleted; null if it exists. The content of a deleted version is kept for some days. */
   readonly deletedAt: Millis | null;
 }
 
@@ -34,7 +34,7 @@ export interface FileContent {
   readonly size: number | null;
   readonly md5: string | null;
   readonly mimetype?: string | null;
-  /** The number of its records, where it is known. */
+  /** The number of records in the file, if known. */
   readonly documentsCount?: number | null;
 }
 
@@ -67,7 +67,7 @@ export interface FileVersionTable {
    * Deletes a version, or brings a deleted one back. Throws `conflict` for the deletion of the last version of a file, or the last with content.
    */
   setDeleted(version: FileVersionRow, isDeleted: boolean): Promise<FileVersionRow>;
-  /** Forgets the versions that were deleted before a time, but those that an import has not read to its end; returns them. */
+  /** Deletes the rows of versions that were deleted before a time, except those that an import still reads; returns the rows. */
   forgetDeleted(before: Millis): Promise<readonly FileVersionRow[]>;
 }
 
@@ -159,7 +159,7 @@ export function fileVersionTable(db: Database): FileVersionTable {
   };
 }
 
-/** Inserts a version whose content follows, inside an open transaction. */
+/** Inserts a version whose content is still to arrive. Requires an open transaction. */
 export async function insertVersion(
   tx: Database,
   version: NewFileVersion & Pick<FileVersionRow, 'objectId' | 'revision'>,
@@ -194,7 +194,7 @@ export async function keepsVersions(db: Database, vaultId: number): Promise<bool
   return row?.['versioning'] === 'enabled';
 }
 
-/** The versions that meet a condition, by file, the newest first. */
+/** The versions that satisfy a condition, by file, the newest version first. */
 async function fileVersionsWhere(db: Database, where: Sql): Promise<readonly FileVersionRow[]> {
   const rows = await db.all(sql`SELECT ${versions.columns} FROM file_versions WHERE ${where} ORDER BY object_id, revision DESC`); // prettier-ignore
   return rows.map((row) => versions.parse(row));

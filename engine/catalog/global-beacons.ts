@@ -3,11 +3,14 @@ import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** What the GA4GH beacon of an account shows of a dataset, in ascending order: nothing, whether there are matches, their number, or the records. */
+/**
+ * The levels of detail in the answers of an account's GA4GH beacon about a dataset, in ascending order: nothing, whether there are matches,
+ * their number, or the records.
+ */
 export const granularities = ['none', 'boolean', 'count', 'record'] as const;
 export type Granularity = (typeof granularities)[number];
 
-/** Marks a dataset that searches by entity include, and says what the GA4GH beacon of its account shows of it. */
+/** The mark of a dataset that searches by entity include, with the granularity of its answers in the account's GA4GH beacon. */
 export interface GlobalBeaconRow {
   readonly id: number;
   readonly datasetId: number;
@@ -27,7 +30,7 @@ export const globalBeaconSchema: readonly string[] = [
     created_at BIGINT NOT NULL)`,
 ];
 
-/** Adds what the GA4GH beacon of an account shows of a dataset: nothing, unless somebody has said so. */
+/** Adds the granularity of a dataset in the account's GA4GH beacon: `none` by default. */
 export const granularitySchema: readonly string[] = [
   `ALTER TABLE global_beacons ADD COLUMN granularity TEXT NOT NULL DEFAULT 'none'
     CHECK (granularity IN ('none', 'boolean', 'count', 'record'))`,

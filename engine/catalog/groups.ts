@@ -28,7 +28,7 @@ export interface GroupFilter {
   readonly name?: string;
   /** A text that the name contains. */
   readonly query?: string;
-  /** Only groups with this member. */
+  /** Restricts the list to groups with this member. */
   readonly userId?: number;
 }
 

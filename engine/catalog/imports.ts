@@ -61,7 +61,7 @@ export const imports = table<ImportRow>(
   {},
 );
 
-/** An import to create. `id` and `commitId` are given where a file already contains them. */
+/** An import to create. The caller gives `id` and `commitId` where a file already contains them. */
 export interface NewImport {
   readonly id?: number;
   readonly commitId?: number;
@@ -98,7 +98,7 @@ export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'met
 /** The keys of an import's metadata that the server sets. */
 export const serverMetadata = ['progress', 'validation', 'receipt', 'dry_run', 'source', 'sources'];
 
-const defaultPriority = 10; // seen on the original service (contract 15.1)
+const defaultPriority = 10; // the value that the original service shows (contract 15.1)
 
 /** Imports. Their statuses follow those of their tasks. */
 export interface ImportTable {
@@ -130,7 +130,7 @@ export function importTable(db: Database): ImportTable {
         const priority = job.priority ?? defaultPriority;
         const task = await insertTask(tx, {
           kind: 'import',
-          // Whoever sends records with the request waits for the answer.
+          // The sender of `data_records` waits for the result.
           class: job.source === 'data_records' ? 'interactive' : 'standard',
           resourceId: id,
           description: job.taskDescription ?? 'Validate and prepare records',

@@ -11,7 +11,7 @@ import { table, type Millis } from './table.js';
 /** The length of a code in characters. */
 const codeLength = 30;
 
-/** A permission on a vault that whoever accepts an invitation gets. */
+/** A permission on a vault that the acceptance of an invitation grants. */
 export interface InvitedPermission {
   readonly vaultId: number;
   readonly permission: Permission;

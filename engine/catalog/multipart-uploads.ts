@@ -65,7 +65,7 @@ export interface MultipartUploadTable {
   idleSince(time: Millis): Promise<readonly MultipartUploadRow[]>;
 }
 
-/** What identifies an upload. */
+/** The identity of an upload. */
 export type UploadKey = Pick<MultipartUploadRow, 'id' | 'revision'>;
 
 /** Statements over uploads in parts. */

@@ -21,7 +21,7 @@ import { isVaultOf } from './vaults.js';
 /** The list filters of contract 6.3. A null id means the root. */
 export interface ObjectFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Only objects with these ids, which a search has found; there may be any number of them. */
+  /** Restricts the list to objects with these ids, which a search has found; there may be any number of ids. */
   readonly among?: readonly number[];
   readonly vaultIds?: readonly number[];
   readonly vaultName?: string;

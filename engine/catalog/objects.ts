@@ -260,7 +260,7 @@ function locationIn(
       };
 }
 
-/** The name if it is free in the folder, else the first free one with a number (contract 6.4). */
+/** The name if no object in the folder has it, else the first free name with a number (contract 6.4). */
 async function freeName(
   tx: Database,
   wanted: {

@@ -12,7 +12,7 @@ export interface Viewer {
   readonly excludedGroupId?: number;
 }
 
-/** Whoever sends no credentials: reads what is public, and nothing else. */
+/** The viewer without credentials, who may read public resources only. */
 export const anybody: Viewer = Object.freeze({ userId: 0, accountId: 0, role: 'member' });
 
 /** Levels of permissions, as stored; a higher level includes the lower ones. */

@@ -18,7 +18,7 @@ import { userTable } from './users.js';
 /** Everything that publishing a commit changes in the catalogue. The log entry contains it too, so that a restart can replay it. */
 export interface Publication {
   readonly datasetId: number;
-  /** The import that made the commit; 0 if something else did. */
+  /** The import that made the commit; 0 if no import did. */
   readonly importId: number;
   /** The migration that made it, and the number of records that its query found. */
   readonly migration?: { readonly id: number; readonly documents: number };
@@ -53,7 +53,7 @@ export interface Publication {
   readonly time: Millis;
 }
 
-const commitPriority = 30; // seen on the original service (contract 15.1)
+const commitPriority = 30; // the value that the original service shows (contract 15.1)
 
 /**
  * Makes a commit visible in the catalogue, in one transaction, after its log entry was written. It is idempotent, so a restart can

@@ -14,7 +14,7 @@ export interface OwnedRow {
   readonly isShared: boolean;
 }
 
-/** What every saved resource has besides its own columns; `savedResourceColumns` stores it. */
+/** The columns that every saved resource has, besides its own; `savedResourceColumns` stores them. */
 export interface SavedResourceRow extends OwnedRow {
   readonly description: string | null;
   readonly createdAt: Millis;
@@ -31,7 +31,7 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly text?: string;
   readonly templateType?: string;
   readonly isPublic?: boolean;
-  /** Only resources with all of these tags. */
+  /** Restricts the list to resources with all of these tags. */
   readonly tags?: readonly string[];
   readonly beaconSetId?: number;
   /** Beacons of this dataset, sets with such a beacon, and saved queries for it. */
@@ -49,7 +49,7 @@ type ResourcePatch<R extends SavedResourceRow> = Partial<
 /** A table of saved resources: saved queries, beacon sets, beacons or templates. */
 export interface SavedResourceTable<R extends SavedResourceRow> {
   get(id: number): Promise<R | undefined>;
-  /** The user's own and those shared with their account, newest first. */
+  /** The user's own resources and those shared with their account, newest first. */
   list(filter: SavedResourceFilter, page: Page): Promise<Listed<R>>;
   create(row: NewResource<R>): Promise<R>;
   update(

@@ -62,7 +62,7 @@ export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   return sql`${expression} IN (${joinSql(bound, sql`, `)})`;
 }
 
-/** True if the expression is one of these numbers, of which there may be more than the parameters of a statement. */
+/** A condition that is true if the expression is one of these numbers, of which there may be more than a statement may have parameters. */
 export function isAmong(expression: Sql, numbers: readonly number[]): Sql {
   return sql`${expression} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }

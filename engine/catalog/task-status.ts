@@ -16,7 +16,7 @@ import {
   type TaskStatus,
 } from './task-row.js';
 
-/** Further changes that come with a change of status. */
+/** Other changes of the row, made together with a change of status. */
 export interface StatusChange {
   readonly errorMessage?: string | null;
   /** Keys to set in the job's metadata. */

@@ -99,7 +99,7 @@ export interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may also work on datasets that are unavailable. */
   readonly refusedKinds?: readonly string[];
-  /** Only tasks with these ids. */
+  /** Restricts the list to tasks with these ids. */
   readonly ids?: readonly number[];
 }
 

@@ -187,7 +187,7 @@ export function tokenTable(db: Database): TokenTable {
         await tx.run(
           sql`UPDATE tokens SET revoked_at = ${now} WHERE user_id = ${userId} AND revoked_at IS NULL`,
         );
-        // Without this, refresh tokens and sessions would be valid again once the user is restored.
+        // Without deleting its grants, refresh tokens and sessions would be valid again once the user is restored.
         await tx.run(sql`DELETE FROM grants WHERE user_id = ${userId}`);
         await tx.run(sql`DELETE FROM sign_ins WHERE user_id = ${userId}`);
       }),

@@ -35,7 +35,7 @@ export interface UserFilter {
   readonly email?: string;
   readonly role?: Role;
   readonly isActive?: boolean;
-  /** Only members of this group. */
+  /** Restricts the list to members of this group. */
   readonly groupId?: number;
 }
 

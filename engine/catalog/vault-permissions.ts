@@ -5,7 +5,7 @@ import { permissionLevels, type Permission } from './permission.js';
 import { sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** Who holds a permission: a user, or all members of a group. */
+/** The holder of a permission: a user, or all members of a group. */
 export type PermissionHolder = { readonly userId: number } | { readonly groupId: number };
 
 /** A permission that was granted on a vault. Either `userId` or `groupId` is null. */

@@ -66,7 +66,7 @@ export type VaultPatch = Partial<
 /** The list filters of contract 5.3. */
 export interface VaultFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Only vaults with these ids, which a search has found; there may be any number of them. */
+  /** Restricts the list to vaults with these ids, which a search has found; there may be any number of ids. */
   readonly among?: readonly number[];
   readonly accountIds?: readonly number[];
   readonly userIds?: readonly number[];
@@ -110,11 +110,11 @@ export interface VaultTable {
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
-  /** What the vaults hold that the user may read, ordered by name. */
+  /** For each vault with content that the user may read, the use of space; ordered by name. */
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 
-/** What a vault holds. Bytes are the size of segments and of all stored versions of files. */
+/** The contents of a vault in numbers. Bytes are the size of segments and of all stored versions of files. */
 export interface VaultUsage {
   readonly id: number;
   readonly name: string;

@@ -16,7 +16,7 @@ import { eachKey, type VisitKey } from './row-keys.js';
 
 /** Records to find by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
-  /** Files with the keys that are looked for. */
+  /** Files with the keys to find. */
   readonly wanted: readonly CheckedFile[];
   readonly columns: readonly KeyColumn[];
   readonly segments: readonly SearchedFile[];

@@ -105,7 +105,7 @@ export async function addRows({ given, columns, rows, path }: AddOrder): Promise
 
 const [idColumn, commitColumn] = reservedColumns as [Column, Column];
 
-/** Rows of several segments as they were read, and for each row that is asked for the row among them. */
+/** Reads row `rows[i]` of segment `numbers[i]` for each i; returns the columns of the distinct rows, and the index in them for each i. */
 function pickedRows(
   segments: readonly StoredSegment[],
   numbers: Int32Array,

@@ -27,13 +27,13 @@ export interface SortSources {
   readonly sources: readonly MergeSource[];
 }
 
-/** What `spansOf` divides. */
+/** The input of `spansOf`. */
 export interface SpanOrder extends SortSources {
   readonly rowsPerSpan: number;
   readonly dropsDeleted: boolean;
 }
 
-/** What `sortRows` sorts. */
+/** The input of `sortRows`. */
 export interface SortOrder extends SortSources {
   readonly span: RowIdSpan;
   /** The columns of the dataset. */

@@ -10,7 +10,7 @@ import {
   validityOf,
 } from './interleave.js';
 
-/** The rows from which row i is made: `given[i]` of the given column, and `old[i]` of the old one. */
+/** For each new row i, the rows from which it is made: `given[i]` of the given column and `old[i]` of the old one. */
 interface UpdatedRows {
   readonly given: Int32Array;
   readonly old: Int32Array;
@@ -41,7 +41,7 @@ export function updateValues(column: Column, given: Data, old: Data, rows: Updat
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
 }
 
-/** Whether no given value needs an old one. */
+/** Whether the given values replace the old ones completely. */
 export function isWhole(column: Column, given: Data): boolean {
   if (column.type === 'json' && !column.isList) return false;
   if (given.nullCount > 0) return false;
@@ -91,7 +91,7 @@ function objectOf(text: string): JsonMembers | undefined {
   try {
     return parseJson(text) as JsonMembers;
   } catch {
-    return undefined; // nothing that an import has stored
+    return undefined; // imports store no such value
   }
 }
 

@@ -19,7 +19,7 @@ export function isWebPort(port: number): boolean {
   return port === 80 || port === 443 || (port >= 1024 && port <= 65_535);
 }
 
-/** Parses an entry of the setting `allow-addresses`; throws an `Error` that says what is wrong. */
+/** Parses an entry of the setting `allow-addresses`; throws an `Error` whose message describes the problem. */
 export function parseAllowed(text: string): Allowed {
   const block = parseAddressBlock(text);
   if (block !== undefined) {

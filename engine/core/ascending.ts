@@ -24,7 +24,7 @@ export function without(a: Int32Array, b: Int32Array): Int32Array {
   });
 }
 
-/** The numbers that one or both lists have. */
+/** The union of two ascending lists of numbers. */
 export function mergeAscending(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(a.length + b.length);
   let count = 0;

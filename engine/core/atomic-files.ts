@@ -60,7 +60,7 @@ async function undoPublish(path: string, cause: Error): Promise<never> {
     await removeFile(path);
     await syncFolder(dirname(path));
   } catch {
-    throw new UncertainPublish(cause); // the first failure is the one to tell
+    throw new UncertainPublish(cause); // the first failure is the one to report
   }
   throw cause;
 }

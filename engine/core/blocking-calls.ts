@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.js';
 /** The end of a channel that a thread calls through. The port has to be transferred to the thread. */
 export interface CallEnd {
   readonly port: MessagePort;
-  /** One 32-bit integer, on which the thread waits: 0 while a call is not answered. */
+  /** A 32-bit integer on which the calling thread waits; 0 until the call has been answered. */
   readonly state: SharedArrayBuffer;
 }
 

@@ -38,7 +38,7 @@ export interface Config {
   readonly rateLimit: number;
   /** Connections that one address may have open at the same time. */
   readonly connectionsPerAddress: number;
-  /** How long earlier versions of datasets, and deleted records, are kept. */
+  /** Number of days for which earlier versions of datasets, and deleted records, are kept. */
   readonly keepVersionsDays: number;
   /** `smtp://` or `smtps://` with host, port, user and password of a mail server; null: no e-mail is sent. */
   readonly smtpUrl: string | null;
@@ -64,7 +64,7 @@ interface Setting<T> {
   /** The default, as the help shows it. */
   readonly shown: string;
   readonly fallback: T;
-  /** Parses a value; throws an `Error` that says what is expected. */
+  /** Parses a value; throws an `Error` whose message describes valid values. */
   readonly parse: (text: string) => T;
 }
 

@@ -5,8 +5,8 @@ import { AppError } from './errors.js';
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/;
 
 /**
- * The paths of everything in the data folder. Opens nothing (`files.ts` does). No path it returns is outside the root, whatever ids and
- * names it is given.
+ * The paths of all files and folders in the data folder; `files.ts` opens them. No path is outside the root, whatever ids and names are
+ * passed.
  */
 export class DataFolder {
   /** An absolute path; with symbolic links resolved if created by `openDataFolder`. */
@@ -63,7 +63,7 @@ export class DataFolder {
   datasetFile(datasetId: number, relative: string): string {
     return this.path('datasets', idText(datasetId), ...relative.split('/'));
   }
-  /** The folder of a dataset's log, which defines what is committed. */
+  /** The folder of a dataset's log, which defines the committed state. */
   log(datasetId: number): string {
     return this.path('datasets', idText(datasetId), '_delta_log');
   }
@@ -99,7 +99,7 @@ export class DataFolder {
   export(exportId: number, extension: string): string {
     return this.path('exports', `${idText(exportId)}.${extension}`);
   }
-  /** The records that an import or a migration rejected, with the reasons; kept as long as it exists. */
+  /** The file of the records that an import or a migration rejected, with the reasons; kept as long as the import or migration exists. */
   rejectedLines(jobId: number): string {
     return this.path('rejected', `${idText(jobId)}.jsonl.gz`);
   }

@@ -41,7 +41,7 @@ export function invalid(field: string, message: string): AppError {
   return new AppError('invalid', message, { [field]: [message] });
 }
 
-/** The error of work that was told to stop. */
+/** The error of work that was canceled. */
 export function canceled(): AppError {
   return new AppError('canceled', 'canceled');
 }

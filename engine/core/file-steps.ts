@@ -12,7 +12,7 @@ export function fileStep<T>(
   return explainFailure(path, verb, rawStep(operation, work));
 }
 
-/** As `fileStep`, but with the system's own error, for callers that check its code. */
+/** Like `fileStep`, but rejects with the system's own error, for callers that check its code. */
 export async function rawStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
   faultpoint(operation);
   return work();
@@ -56,7 +56,7 @@ export function wrapFileError(path: string, verb: string, error: unknown): Error
   }
 }
 
-/** The error for a file that is not what was written. */
+/** The error for a file whose content is not what was written. */
 export function damagedFile(path: string, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `${shortName(path)} ${what}`, undefined, cause);
 }

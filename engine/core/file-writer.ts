@@ -236,7 +236,7 @@ export class LineFile {
 
 const lineEnd = 0x0a;
 
-/** Renames `log` to `log.1`, after `log.1` to `log.2` and so on; at most `kept` renamed files remain. Errors are those of the system. */
+/** Renames `log` to `log.1`, `log.1` to `log.2` and so on; keeps at most `kept` renamed files. Throws errors of the system. */
 export async function rotateFiles(path: string, kept: number): Promise<void> {
   for (let n = kept - 1; n >= 0; n--) {
     const from = n === 0 ? path : `${path}.${n}`;

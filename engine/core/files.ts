@@ -146,7 +146,8 @@ export async function localFolder(path: string): Promise<string> {
 
 /** Reads a short text of the operating system, such as a file below /proc. Never call it with a name from a request. */
 export async function readSystemFile(path: string): Promise<string> {
-  return fs.readFile(path, 'latin1'); // their size is reported as 0, so `FileReader` would read nothing
+  // the system reports the size 0 for such files, so `FileReader` would read nothing
+  return fs.readFile(path, 'latin1');
 }
 
 async function openReader(path: string, flags: number): Promise<FileReader> {

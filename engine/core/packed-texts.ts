@@ -34,7 +34,7 @@ export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
   return texts;
 }
 
-/** One of the texts that were joined. */
+/** The text at an index. */
 export function textAt({ bytes, offsets }: PackedTexts, at: number): string {
   const from = bytes.byteOffset + offsets[at]!;
   return Buffer.from(bytes.buffer, from, offsets[at + 1]! - offsets[at]!).toString();

@@ -48,7 +48,7 @@ export class KnownNames {
         leastDistance,
       );
       if (Math.abs(plainLetters.length - otherLetters.length) > maxDistance) continue;
-      // A mistake takes away one letter and adds one at most.
+      // One edit changes at most two of the letters' bits: it removes one letter and adds another.
       if (bitsIn(mask ^ known.mask) > 2 * maxDistance) continue;
       const mistakeCount = editDistance(plainLetters, otherLetters);
       if (mistakeCount > maxDistance) continue;
@@ -75,7 +75,7 @@ export function didYouMean(suggestions: string | readonly string[] | undefined):
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
-/** Longer words are not compared: they are data, not misspelt names. */
+/** Maximum length of words that are compared: longer ones are data, not misspelt names. */
 const maxLength = 200;
 
 function lettersOf(word: string): string {

@@ -32,7 +32,7 @@ export class Threads {
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
-      // With atomics, a thread that runs a task would block until the next one arrives and could not run two at a time.
+      // With atomics, a thread that runs a task would block until the next task arrives and could not run two at a time.
       atomics: 'disabled',
       recordTiming: false,
       ...(heapMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),
@@ -56,7 +56,7 @@ export class Threads {
   ): Promise<R> {
     let before: Piscina['threads'] = [];
     const remember = (): void => void (before = this.#piscina.threads);
-    // This listener runs before Piscina's own, which removes the thread.
+    // This listener is added before Piscina's own, which removes the thread from the pool.
     signal?.addEventListener('abort', remember, { once: true });
     try {
       // Piscina declares the list with the type of another overload of `postMessage`.

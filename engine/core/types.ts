@@ -51,7 +51,7 @@ export interface Column {
    * A column whose type they decide has type `object`, with the members that are declared.
    */
   readonly open?: 'type' | 'list' | 'both';
-  /** Only for a column whose type was declared: a value that does not fit is an error, where it otherwise widens the type or readers store null. */
+  /** Set for a column whose type was declared: a value of another type is then an error, instead of widening the type or becoming null. */
   readonly isDeclared?: true;
 }
 

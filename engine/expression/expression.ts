@@ -32,7 +32,7 @@ export interface ExpressionOptions {
   readonly limits?: Partial<ExpressionLimits>;
   /** The time in milliseconds, for the limit of time. */
   readonly clock?: () => number;
-  /** Whether there is a record. Default: yes. */
+  /** Whether the expression may read a record; true by default. */
   readonly hasRecord?: boolean;
   /** Errors have their position at once, which makes each evaluation slower. Default: `failure` finds it by a second evaluation. */
   readonly locates?: boolean;
@@ -224,7 +224,7 @@ export class Expression {
     this.#locatingCode ??= this.#compile(true, new NameScope());
     try {
       state.budget.start(this.#cost);
-      // A generator fails when it is drained.
+      // The errors of a generator occur when its items are read.
       plainValue(state, this.#locatingCode(this.#newFrame()));
       return undefined;
     } catch (again) {

@@ -63,7 +63,10 @@ export class BatchBuilder {
     return this.#lines?.get(row) ?? 0;
   }
 
-  /** Ends `count` records whose values have been appended; the first began at `line` and each other one a line later, as far as the reader knows. */
+  /**
+   * Ends `count` records whose values have been appended. If `line` is known, the first record began on that line, and each other one a
+   * line after its predecessor.
+   */
   endRecords(count: number, line = 0): void {
     const lines = this.#lines;
     if (lines !== null && line > 0)

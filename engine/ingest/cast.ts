@@ -32,7 +32,7 @@ export function tooLong(bytes: number): CastError {
   };
 }
 
-/** The message of the warning when such a string makes a field that nobody declared a field of type `text`. */
+/** The warning for a long string that changes an undeclared field into one of type `text`. */
 export function becomesText(bytes: number): string {
   return `a string of ${bytes} bytes is longer than the ${budgets.stringBytes} bytes that data type "string" holds: the field becomes "text"`;
 }
@@ -93,7 +93,7 @@ function toWhole(
   const number = Number(whole);
   return Number.isSafeInteger(number) ? number : whole;
 }
-/** Bounded, because parsing a bigint of a million digits takes long. */
+/** The length is bounded, because parsing a bigint of a million digits takes seconds. */
 const wholeText = /^-?\d{1,400}$/;
 
 function toDouble(value: InputScalar, type: StoredType): number | null | CastError {

@@ -44,7 +44,7 @@ export interface Findings {
   readonly warnings: number;
   /** Records with at least one error. */
   readonly records: number;
-  /** One finding for each code, level and field, ordered by line. */
+  /** One finding for each combination of code, level and field, ordered by line. */
   readonly examples: readonly Finding[];
 }
 

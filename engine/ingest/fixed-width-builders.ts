@@ -44,7 +44,7 @@ export class IntegerBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /** Appends numbers; NaN stands for null. */
+  /** Appends numbers, with null for NaN. */
   appendNumbers(numbers: Float64Array): void {
     this.reserveRows(this.length + numbers.length);
     for (let i = 0; i < numbers.length; i++) {
@@ -142,7 +142,7 @@ export class DoubleBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /** Appends numbers; NaN stands for null. */
+  /** Appends numbers, with null for NaN. */
   appendNumbers(numbers: Float64Array): void {
     this.reserveRun(numbers.length).set(numbers);
     this.commitRun(numbers.length);
@@ -199,7 +199,7 @@ export class LongBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /** Appends integers within ±2^53; NaN stands for null. */
+  /** Appends integers within ±2^53, with null for NaN. */
   appendNumbers(numbers: Float64Array): void {
     this.reserveRows(this.length + numbers.length);
     for (let i = 0; i < numbers.length; i++) {
@@ -269,7 +269,7 @@ export class BooleanBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /** Appends booleans as 0 and 1; NaN stands for null. */
+  /** Appends booleans, given as 0 and 1, with null for NaN. */
   appendNumbers(numbers: Float64Array): void {
     for (const number of numbers)
       if (number === number) this.append(number !== 0);

@@ -252,7 +252,7 @@ export class InferredColumn extends ValueColumn {
   finish(length: number): Data {
     if (this.#list) return this.#list.finish(length);
     if (this.#object) return this.#object.finish(length);
-    // Only the elements of lists that are all empty have no builder yet.
+    // Only the elements of lists that have all been empty have no builder.
     const builder = (this.#builder ??= new Utf8Builder(this.#as('string')));
     const data = builder.finish(length);
     return this.#kinds === kinds.text && this.#areDates ? this.#toDates(data, length) : data;

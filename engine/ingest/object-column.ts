@@ -28,7 +28,7 @@ export interface ColumnSpec {
   readonly members: Columns;
   /** The type that the same field was inferred to have in other values of the import. */
   readonly hint: Column | undefined;
-  /** The column holds the elements of a list. */
+  /** Whether the column holds the elements of a list. */
   readonly isElement: boolean;
 }
 

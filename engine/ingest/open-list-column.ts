@@ -63,7 +63,7 @@ export class OpenListColumn extends ValueColumn {
     if (this.#list === null) {
       if (this.#hasSingle && !this.#isMixed) this.context.mixedColumns++;
       this.#isMixed = this.#hasSingle;
-      // The inferred types of the members are kept.
+      // The inferred types of the members remain.
       this.#values.truncate(0);
       this.#list = new ListBuilder(this.#values);
     }

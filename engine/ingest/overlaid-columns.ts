@@ -8,7 +8,7 @@ export function hasOpenType(
   return declared === undefined || declared.open === 'type' || declared.open === 'both';
 }
 
-/** Whether values may give a field a wider type: nobody declared its type. */
+/** Whether values may widen the type of a field, because nobody declared it. */
 export function hasUndeclaredType(known: Column | undefined): boolean {
   return known?.isDeclared !== true;
 }
@@ -31,7 +31,9 @@ export function overlaidColumns(columns: Columns, known: Columns): Columns {
   });
 }
 
-/** A column of a format with what `known` fixes of it: its physical name, and its type or whether it is a list unless they are open. */
+/**
+ * A column of a format, adapted to the existing column `known`: its physical name, and its type and list property unless these are open.
+ */
 export function overlayColumn(column: Column, known: Column | undefined): Column {
   if (known === undefined) return column;
   const { open, ...fixed } = known;

@@ -55,7 +55,7 @@ export class RecordContext {
     if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
   }
 
-  /** Reports a whole number that no 64 bits hold. */
+  /** Reports an integer that 64 bits cannot hold. */
   warnBeyondLong(field: string, value: bigint): void {
     const message = `${value} is beyond 64 bits: a field without strings stores the nearest double`;
     this.warn(codes.invalidValue, field, message);

@@ -2,7 +2,7 @@ import { isoMicros } from './iso-date.js';
 
 /** Different texts in UTF-8, of which columns store many copies. */
 export interface TextDictionary {
-  /** The texts one after the other, with spare bytes behind them, so that whole words can be copied. */
+  /** The texts one after the other, followed by spare bytes, so that whole words can be copied. */
   readonly bytes: DataView;
   /** The offset of each text. */
   readonly begins: Int32Array;
@@ -14,7 +14,7 @@ export interface TextDictionary {
 /** The bytes of a word, which is what `Utf8Builder.appendDictionary` copies at once. */
 export const wordBytes = 4;
 
-/** Makes a dictionary of texts; those that are missing are null. */
+/** Creates a dictionary of texts; null and undefined entries are null. */
 export function textDictionary(texts: readonly (string | null | undefined)[]): TextDictionary {
   const begins = new Int32Array(texts.length);
   const ends = new Int32Array(texts.length);

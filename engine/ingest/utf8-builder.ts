@@ -61,7 +61,7 @@ export class Utf8Builder extends ColumnBuilder {
       const code = codes[k]!;
       const start = begins[code]!;
       const length = ends[code]! - start;
-      // The bytes behind a text are overwritten by the next one.
+      // Bytes beyond the end of a text are overwritten by the next one.
       for (let i = 0; i < length; i += wordBytes)
         words.setInt32(end + i, bytes.getInt32(start + i, true), true);
       end += length;

@@ -19,11 +19,11 @@ export interface ObjectFields {
   field(name: string): ValueColumn | null;
 }
 
-/** A column of objects while a run of them is appended. */
+/** Appends a run of objects to a column. */
 export interface ObjectRun {
   /** The columns of the members, to which the caller appends their values of all rows of the run. */
   readonly fields: ObjectFields;
-  /** Ends the run of `count` rows; `isPresent` tells which of them have an object. */
+  /** Ends the run of `count` rows; `isPresent` is false for rows whose object is null. */
   endObjects(count: number, isPresent: (i: number) => boolean): void;
 }
 
@@ -43,7 +43,7 @@ export abstract class ValueColumn extends ColumnBuilder {
   readonly name: string;
   /** The dotted name, for messages. */
   readonly path: string;
-  /** The name in UTF-8 as it is written in JSON; a byte that matches nothing when JSON would have to escape the name. */
+  /** The name as JSON writes it, in UTF-8; a byte that matches nothing if JSON would have to escape the name. */
   readonly key: Uint8Array;
   /** The column that followed this one in the row before: the guess that saves a lookup by name. */
   next: ValueColumn | null = null;
@@ -86,17 +86,17 @@ export abstract class ValueColumn extends ColumnBuilder {
     return null;
   }
 
-  /** As `startNumbers`, for texts that are no longer than a string may be. `hasPlain` tells whether one of them is no date. */
+  /** Like `startNumbers`, for texts that are no longer than a string may be. `hasPlain` tells whether one of them is not a date. */
   startTexts(_hasPlain: () => boolean): Utf8Builder | null {
     return null;
   }
 
-  /** As `startNumbers`, for objects. The caller pads this column to the end of the run afterwards. */
+  /** Like `startNumbers`, for objects. The caller pads this column to the end of the run afterwards. */
   startObjects(): ObjectRun | null {
     return null;
   }
 
-  /** As `startNumbers`, for lists, at least one of which is not null; their elements are a run of the builder's items. */
+  /** Like `startNumbers`, for lists, at least one of which is not null; their elements are a run of the builder's items. */
   startLists(): ListBuilder<ValueColumn> | null {
     return null;
   }

@@ -40,7 +40,7 @@ export function readDeltaInts(
   }
 }
 
-/** As `readDeltaInts`, for 64-bit integers that a double holds exactly. */
+/** Like `readDeltaInts`, for 64-bit integers that a double holds exactly. */
 export function readDeltaDoubles(
   source: ByteSource,
   count: number,

@@ -37,7 +37,8 @@ export function buildDictionary(
 ): DictionaryEncoding | undefined {
   const builder = new DictionaryBuilder(values);
   if (near !== undefined && near.span < maxEntries) builder.addNear(near);
-  else if (values.kind === 'int32s') builder.addInt32s(values);
+  else if (near !== undefined) builder.addInt32s(near.distances, values.count);
+  else if (values.kind === 'int32s') builder.addInt32s(values.int32s, values.count);
   else if (values.kind === 'int64s') builder.addInt64s(values);
   else if (isConstant(values)) builder.addConstant();
   else builder.addStrings(values);
@@ -104,7 +105,7 @@ class DictionaryBuilder {
     release(entryOf);
   }
 
-  addInt32s({ count, int32s }: Int32s): void {
+  addInt32s(int32s: Int32Array, count: number): void {
     const indices = this.#indices;
     let checkAt = firstCheck;
     for (let i = 0; i < count; i++) {

@@ -6,7 +6,7 @@ export interface ReducedPart {
   readonly part: LeafPart;
   /** Number of values that were dropped. */
   readonly values: number;
-  /** Bytes of the strings among them. */
+  /** Number of bytes of the kept strings. */
   readonly stringBytes: number;
 }
 
@@ -25,7 +25,7 @@ export function withoutRows(
   const { slots, definition, repetition } = part;
   const keptDefinition = new Uint16Array(slots);
   const keptRepetition = repetition && new Uint16Array(slots);
-  /** One byte per value: 1 for values to keep. */
+  /** One byte per value: 1 for a value that is kept, 0 for others. */
   const stays = new Uint8Array(slots);
   let next = lowerBound(rows, first);
   let [kept, value, dropped] = [0, 0, 0];

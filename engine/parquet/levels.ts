@@ -220,13 +220,19 @@ export function parentLevels(frame: Frame, data: Data): LeafLevels {
   const picks = acquire(Int32Array, slots);
   let values = 0;
   if (ended === undefined && positions === undefined) {
-    // The loop below, specialised for the most frequent case.
-    for (let slot = 0; slot < slots; slot++) {
+    // The loop below, specialised for the most frequent case. Columns with many nulls have bytes without values, which are skipped.
+    definition.fill(depth, 0, slots);
+    for (let slot = 0; slot < slots;) {
       const bit = offset + first + slot;
-      const present = (bits[bit >> 3]! >> (bit & 7)) & 1;
-      definition[slot] = depth + present;
-      picks[values] = first + slot;
-      values += present;
+      const byte = bits[bit >> 3]! >> (bit & 7);
+      const end = Math.min(slots, slot + 8 - (bit & 7));
+      if (byte === 0) slot = end;
+      for (let i = 0; slot < end; i++, slot++) {
+        const present = (byte >> i) & 1;
+        definition[slot] = depth + present;
+        picks[values] = first + slot;
+        values += present;
+      }
     }
     return { slots, definition, repetition, values, first, picks };
   }

@@ -45,7 +45,7 @@ export function writeIndexes(
 
 /** Writes `ColumnIndex`; nothing for a chunk of which some page has values but no bounds. */
 function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): void {
-  // NaN is in no bound, so bounds beside it would tell readers to skip pages that hold it.
+  // NaN lies within no bounds, so bounds would make readers skip pages that contain it.
   if (range.hasNaN || pages.length === 0) return;
   if (pages.some(({ bounds, slots, nulls }) => bounds === undefined && slots > nulls)) return;
   const thrift = new ThriftWriter(sink);

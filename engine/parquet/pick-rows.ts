@@ -101,7 +101,7 @@ function pickLevels(
   }
 }
 
-/** As `pickLevels`, for a page in which each slot is a row with a value, as in nearly all pages. */
+/** Like `pickLevels`, for a page in which each slot is a row with a value, as in nearly all pages. */
 function allPresent(
   count: number,
   level: number,

@@ -320,7 +320,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-/** Zero stands for an absent part, because no part that is looked for begins at the first byte. */
+/** Zero stands for an absent part: no such part begins at the first byte of a file. */
 function extentOf(begin: number, bytes: number): Extent | undefined {
   return begin === 0 || bytes === 0 ? undefined : { begin, bytes };
 }

@@ -73,7 +73,7 @@ function int32Range(int32s: Int32Array, from: number, to: number): Range {
   return { extremes: { min, max }, hasNaN: false };
 }
 
-/** As `doubleRange`: one loop that sees two kinds of typed array is slower. */
+/** Like `doubleRange`, which would be slower if its loop saw two kinds of typed arrays. */
 function floatRange(values: Float32Array): Range {
   let min = Infinity;
   let max = -Infinity;
@@ -102,7 +102,7 @@ function doubleRange(values: Float64Array): Range {
 
 /** A minimum of zero is written as -0 and a maximum of zero as +0 (parquet.thrift, `ColumnOrder`, floating point). */
 function signedZeros(min: number, max: number): Extremes | undefined {
-  if (min > max) return undefined; // nothing but NaN
+  if (min > max) return undefined; // all values are NaN
   return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
 }
 

@@ -197,7 +197,7 @@ function writePages(
 
 /** Chunks of fewer pages are read as fast as a filter. */
 const fewPages = 8;
-/** Longer strings are texts, which nobody looks up as a whole. */
+/** Maximum mean length of strings that get a bloom filter: longer ones are texts, which queries do not look up as a whole. */
 const mostMeanBytes = 128;
 
 /** The bloom filter of strings of which the bounds of pages rule out few; undefined for others. */

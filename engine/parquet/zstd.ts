@@ -108,7 +108,7 @@ const failed = 0xffff_ffff;
 const compressor = new Context(() => createZstdCompress({ params }), constants.ZSTD_e_end);
 const decompressor = new Context(() => createZstdDecompress(), constants.ZSTD_e_continue);
 
-/** Whether pages are compressed and decompressed with contexts that are kept. */
+/** Whether compression contexts are reused. */
 export function keepsContexts(): boolean {
   return compressor.isThere && decompressor.isThere;
 }

@@ -93,7 +93,7 @@ export async function writeArchive(
   let total = 0;
   for (const name of filesNamed.files.keys())
     total += (await fileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
-  // Writing is half of the work, reading back the other.
+  // Half of the progress is writing the archive, the other half reading it back.
   const work = {
     ...(signal && { signal }),
     progress: (bytes: number) => progress?.(bytes, 2 * total),
@@ -289,7 +289,7 @@ async function readEntryOf(
       await writing;
       digest.update(piece);
       bytes += piece.byteLength;
-      // While it is written, the next piece is unpacked.
+      // The next piece is unpacked while this one is being written.
       writing = writer?.write(piece);
       writing?.catch(() => undefined); // the next turn receives the error
       if (writer !== undefined) crashpoint('restore.partial');
@@ -308,7 +308,7 @@ async function readEntryOf(
         throw error;
       },
     );
-    flush.catch(() => undefined); // whoever waits for `flushes` receives the error
+    flush.catch(() => undefined); // the awaiter of `flushes` receives the error
     flushes.add(flush);
   }
   return { path, bytes, sha256: digest.digest('hex') };

@@ -52,7 +52,7 @@ export class Checkpoints {
     return knownCheckpoint.bytes >= maxBytes;
   }
 
-  /** Gives a checkpoint its name, as `Store.publishCheckpoint` says. */
+  /** Implements `Store.publishCheckpoint`. */
   async publish(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void> {
     const { version, rows, bytes, segments } = checkpoint;
     await linkFile(this.#folder.checked(file), this.#folder.checkpoint(datasetId, version));

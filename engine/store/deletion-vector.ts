@@ -23,7 +23,7 @@ const runCookie = 12_347;
 /** A container of more values is a bitmap, and one of fewer a list. */
 const maxListed = 4_096;
 const bitmapBytes = 8_192;
-/** With fewer containers than this, and runs among them, the header has no offsets. */
+/** Minimum number of containers for which the header has offsets, if some are runs. */
 const minOffsets = 4;
 
 /** The vector of ascending, distinct row numbers, at least one. */

@@ -22,7 +22,7 @@ export class FolderRemovals {
   /** Removes a dataset's log at once, and its folder later. */
   async remove(datasetId: number): Promise<void> {
     const { folder, dropAfterMs, exclusively } = this.#options;
-    // Without its log the dataset no longer exists; its segments stay for queries that have begun.
+    // Without its log the dataset no longer exists; its segments remain for running queries.
     const mark = folder.path('datasets', String(datasetId), droppedLog);
     await removeTree(mark); // left by an earlier archive
     await moveFile(folder.log(datasetId), mark);

@@ -149,7 +149,7 @@ export async function problemOf(
   }
 }
 
-/** As `problemOf` for the whole file, with a reading error as the problem. */
+/** Like `problemOf` for the whole file, but reports a reading error as the problem. */
 export function fileProblem(path: string, segment: Segment): Promise<string | undefined> {
   return problemOf(path, segment).catch(
     (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,

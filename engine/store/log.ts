@@ -174,7 +174,7 @@ function encodeEntry(
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
 }
 
-/** The operation of `commitInfo`, by the names that Delta Lake gives them. */
+/** The operation in `commitInfo`, under the name that Delta Lake gives it. */
 function operationOf({ isRewrite, info }: LogEntry): string {
   const vacuum = vacuumStepOf(info);
   if (vacuum !== undefined) return vacuum.step === 'start' ? 'VACUUM START' : 'VACUUM END';
@@ -268,7 +268,7 @@ function actionOf(line: string): [string, LogAction] {
   const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
   const kind = names[0];
   if (names.length !== 1 || kind === undefined || !kinds.includes(kind)) {
-    // The protocol lets readers skip unknown actions; here one means that somebody else wrote to the log.
+    // The protocol allows readers to skip unknown actions; in our log, such an action means that another program has written to it.
     throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
   return [kind, parsed![kind] as LogAction];

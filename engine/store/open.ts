@@ -55,7 +55,7 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
   return new FileStore(folder, options);
 }
 
-/** Options, most of them for tests. */
+/** Options of a store; most of them are for tests. */
 export interface StoreOptions {
   /** States of logs that stores of this process have in common; it must not commit. */
   readonly logs?: SettledLogs;
@@ -65,12 +65,12 @@ export interface StoreOptions {
   readonly checkEveryMs?: number;
   /** How long a version, and a deleted row, is kept after it was the newest. */
   readonly keepVersionsMs?: number;
-  /** How long a version is kept after it was last asked for. */
+  /** How long a version is kept after its last use. */
   readonly pinMs?: number;
   readonly now?: () => number;
 }
 
-/** Between two checks, a file that somebody overwrites in place goes unnoticed. */
+/** Interval between two checks for files that somebody has overwritten in place. */
 const defaultCheckMs = 1_000;
 const dayMs = 24 * 3_600_000;
 
@@ -274,7 +274,8 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       this.#dropped.add(datasetId);
       if ((await list(this.#folder.log(datasetId))).length === 0) {
-        await removeTree(this.#folder.dataset(datasetId)); // never committed, so nobody reads it
+        // the dataset was never committed, so nobody reads it
+        await removeTree(this.#folder.dataset(datasetId));
       } else await this.#remove(datasetId);
       await removeFile(this.#folder.archive(datasetId));
     });

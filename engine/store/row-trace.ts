@@ -195,7 +195,7 @@ function allRows(count: number): Int32Array {
   return new Int32Array(count).map((_, row) => row);
 }
 
-/** The new numbers of rows after the rows `gone` are left out and `before` other rows precede them. */
+/** The new numbers of rows after the rows `gone` have been removed and `before` rows have been put in front. */
 function rankRows(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
   let passed = 0;
   return rows.map((row) => {

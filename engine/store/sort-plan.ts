@@ -9,7 +9,7 @@ import { liveRows, type Segment } from './store.js';
 /** When segments are sorted: the share of deleted rows and rows out of order. */
 interface SortRule {
   readonly share: number;
-  /** With fewer such rows or segments than these, sorting waits for a time without commits. */
+  /** Minimum number of such rows and segments for sorting at once; with fewer, sorting waits for a time without commits. */
   readonly leastRows: number;
   readonly leastSegments: number;
 }
@@ -18,7 +18,7 @@ const quietRule: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
 /** More segments than this are sorted together only if their row ids overlap. */
 const maxTogether = 64;
 
-/** Segments that are sorted together: those from `first` to `last`. */
+/** Segments that are sorted together, from index `first` to `last`. */
 interface SortUnit {
   readonly first: number;
   readonly last: number;

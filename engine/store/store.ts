@@ -28,7 +28,7 @@ export interface Segment {
   readonly stats: Readonly<Record<string, LeafStats>>;
   /** True if variants can be looked up by the coordinates of their records (`areVariantsPlaced` of variant-places.ts). */
   readonly areVariantsPlaced?: boolean;
-  /** The deleted rows; absent if there are none. Statistics and indexes of the file still include them. */
+  /** The deleted rows; absent if there are none. The statistics and indexes of the file still include them. */
   readonly deletion?: DeletionVector | undefined;
   /** When rows were last deleted or restored, milliseconds since 1970; present with `deletion`. */
   readonly deletedAt?: number;
@@ -73,7 +73,7 @@ export interface Snapshot {
 
 /** The files of a snapshot's segments, in their order. */
 export function segmentFiles({ segments, files }: Snapshot): readonly CheckedFile[] {
-  // The first file holds the schema.
+  // The first file contains the schema.
   return segments.map(({ blockChecksums }, i) => ({ path: files[i + 1]!, blockChecksums }));
 }
 
@@ -124,7 +124,7 @@ export interface Rollback {
   /** The number of records that the rollback removes, and of those that it restores. */
   readonly removed: number;
   readonly restored: number;
-  /** Number of records that cannot come back: they were deleted so long ago that a merge has left them out. */
+  /** Number of records that cannot be restored: they were deleted before the window, and a merge has dropped them. */
   readonly lost: number;
   /** Later versions that deleted records of this one and are still in effect, ascending. */
   readonly blockers: readonly Blocker[];
@@ -135,7 +135,7 @@ export interface Blocker {
   readonly version: number;
   /** Number of records that both versions touched. */
   readonly records: number;
-  /** The first such row. */
+  /** One of these records. */
   readonly example: { readonly path: string; readonly row: number };
 }
 
@@ -159,7 +159,7 @@ export interface HistoryEntry {
 /** A checkpoint of a dataset's log that has been written. */
 export interface Checkpoint {
   readonly version: number;
-  /** Number of its actions, and of segments among them. */
+  /** Number of rows, one for each action of the log, and of those rows that add a segment. */
   readonly rows: number;
   readonly segments: number;
   readonly bytes: number;
@@ -171,7 +171,7 @@ export interface FilesOnDisk {
   readonly bytes: number;
 }
 
-/** The space that a dataset takes on the disk. */
+/** The disk space of a dataset. */
 export interface DiskUse {
   readonly version: number;
   /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 if all can. */
@@ -237,7 +237,7 @@ export interface Store {
    * after it, `damaged` if the last log entry has disappeared.
    */
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot>;
-  /** The next segments to be sorted (sort-plan.ts), or merged (compaction.ts); undefined if there are none. */
+  /** The next segments to be sorted (sort-plan.ts) or merged (compaction.ts); undefined if there are none. */
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
    * Replaces segments by others, atomically like a commit. It can be applied after any other change, and throws `conflict` only if a
@@ -266,7 +266,7 @@ export interface Store {
    * is taken up again. Undefined if there is no such file.
    */
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
-  /** Records that the files of the vacuum are gone; returns the version of that entry, or undefined if there was no vacuum. */
+  /** Records that the files of the vacuum have been deleted; returns the version of the log entry, or undefined if no vacuum was open. */
   endVacuum(datasetId: number): Promise<number | undefined>;
   /** The space that the files of a dataset take on the disk. */
   diskUse(datasetId: number): Promise<DiskUse>;

@@ -69,12 +69,12 @@ export async function* tarEntries(
   }
 }
 
-/** The bytes of a tar file, taken in the lengths that its headers give. */
+/** Reads the bytes of a tar file in the lengths that its headers give. */
 class TarInput {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #name: string;
   #rest: Uint8Array = new Uint8Array();
-  /** Bytes of the entry that have not been read. */
+  /** Number of bytes of the entry that have not been read. */
   #left = 0;
 
   constructor(pieces: AsyncIterable<Uint8Array>, name: string) {
@@ -103,12 +103,12 @@ class TarInput {
     }
   }
 
-  /** Skips what has not been read of the entry. */
+  /** Skips the unread bytes of the entry. */
   async finishEntry(): Promise<void> {
     while (this.#left > 0) this.#left -= (await this.#take(this.#left)).byteLength;
   }
 
-  /** Reads to the end, so that whoever makes the bytes reaches it. */
+  /** Reads the file to its end, so that its producer completes. */
   async skip(): Promise<void> {
     while ((await this.#pieces.next()).done !== true);
   }

@@ -45,7 +45,7 @@ export function applyVacuum(state: VacuumState, step: VacuumStep): string | unde
   return undefined;
 }
 
-/** The error of a version that a vacuum has made unreadable. `keepMs` is how long versions are kept. */
+/** The error for a version that a vacuum has made unreadable. `keepMs` is how long versions are kept. */
 export function unreadableVersion(
   datasetId: number,
   version: number,

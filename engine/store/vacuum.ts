@@ -16,7 +16,7 @@ const pinMs = 3_600_000;
 interface VacuumOptions {
   readonly folder: DataFolder;
   readonly snapshots: SnapshotCache;
-  /** How long a version is kept after it was the newest. */
+  /** How long a version is kept after another one has become the newest. */
   readonly keepMs: number;
   readonly pinMs?: number | undefined;
   now(): number;
@@ -31,7 +31,10 @@ export class Vacuums {
   readonly #options: VacuumOptions;
   /** For each dataset and version, when it was last handed out. */
   readonly #pins = new Map<number, Map<number, number>>();
-  /** By `<dataset> <version>`: the last version known to have the same records, and whether other records have followed. */
+  /**
+   * The last version known to have the same records as the version in the key `<dataset> <version>`, and whether a later version has other
+   * records.
+   */
   readonly #alike = new RecentMap<string, { last: number; hasEnded: boolean }>(10_000);
   /** For each dataset, the segments that a vacuum is about to name in the log. */
   readonly #doomed = new Map<number, ReadonlySet<string>>();
@@ -66,7 +69,7 @@ export class Vacuums {
     );
   }
 
-  /** Finds the version to read instead of one, as `Store.readableVersion` says. */
+  /** Implements `Store.readableVersion`. */
   async readable(datasetId: number, version: number): Promise<number> {
     const { snapshots, folder } = this.#options;
     const { state } = await snapshots.current(datasetId);
@@ -103,7 +106,7 @@ export class Vacuums {
     return false;
   }
 
-  /** Begins a vacuum, as `Store.beginVacuum` says. */
+  /** Implements `Store.beginVacuum`. */
   async begin(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
     const { snapshots, keepMs, now } = this.#options;
     const before = Math.min(now() - keepMs, (needs.since ?? Infinity) - 1);
@@ -142,7 +145,7 @@ export class Vacuums {
     }
   }
 
-  /** Ends a vacuum, as `Store.endVacuum` says. */
+  /** Implements `Store.endVacuum`. */
   async end(datasetId: number): Promise<number | undefined> {
     const { state } = await this.#options.snapshots.current(datasetId);
     const vacuumed = [...state.removed].filter(([, { isVacuumed }]) => isVacuumed);

@@ -64,7 +64,7 @@ function isBatchPlaced(batch: RecordBatch, located: VariantColumns): boolean {
   ) as [Data, Data, Data, Data];
   const starts = numbersOf(start);
   const stops = numbersOf(stop);
-  // Arrays of their own: looking them up for each record takes longer than comparing.
+  // Local variables: reading the properties for each record would take longer than comparing.
   const bytes = variant.values as Uint8Array;
   const offsets = variant.valueOffsets as Int32Array;
   const [buildBytes, buildOffsets] = [build.values as Uint8Array, build.valueOffsets as Int32Array];
@@ -110,7 +110,7 @@ function numberAt({ int32s, areHalves }: CoordinateValues, row: number): number 
   return int32s[2 * row + 1]! * 2 ** 32 + (int32s[2 * row]! >>> 0);
 }
 
-/** The position behind a text in upper case and the dash that follows it; -1 if something else is there. */
+/** The position after a text in upper case and the following dash; -1 if the bytes differ. */
 function afterText(
   bytes: Uint8Array,
   from: number,
@@ -130,7 +130,7 @@ function afterText(
   return bytes[at] === dash ? at + 1 : -1;
 }
 
-/** The position behind a whole number in decimal, without leading zeros, and the dash that follows it; -1 if something else is there. */
+/** The position after a whole number in decimal, without leading zeros, and the following dash; -1 if the bytes differ. */
 function afterNumber(bytes: Uint8Array, from: number, end: number, expected: number): number {
   let value = 0;
   let at = from;
@@ -140,7 +140,7 @@ function afterNumber(bytes: Uint8Array, from: number, end: number, expected: num
     value = value * 10 + digit;
   }
   const isDecimal = at > from && (bytes[from] !== zero || at === from + 1);
-  // With more digits than this, different texts may give the same double.
+  // A double holds up to 15 digits exactly; with more, different texts may have the same value.
   const isExact = at - from <= 15;
   return isDecimal && isExact && value === expected && at < end ? at + 1 : -1;
 }

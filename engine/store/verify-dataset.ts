@@ -33,7 +33,7 @@ export async function verifyDataset(
 ): Promise<readonly Damage[]> {
   const damage: Damage[] = [];
   const state = await replayOrDamage(folder, datasetId);
-  if ('problem' in state) return [state]; // without the log nothing else can be verified
+  if ('problem' in state) return [state]; // without the log, nothing else can be verified
   for (const segment of state.live.values()) {
     const problem = await fileProblem(folder.datasetFile(datasetId, segment.path), segment);
     if (problem !== undefined) damage.push({ path: segment.path, problem });
@@ -83,8 +83,8 @@ export async function replayOrDamage(
 }
 
 /**
- * Removes what a crash left behind, as `Store.sweep` says. `scratch` holds the identities of all files in scratch folders. Returns names
- * relative to the dataset's folder.
+ * Implements `Store.sweep`: removes the files that a crash left behind. `scratch` holds the identities of all files in scratch folders.
+ * Returns names relative to the dataset's folder.
  */
 export async function sweepDataset(
   folder: DataFolder,
@@ -95,7 +95,7 @@ export async function sweepDataset(
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
   if (known === 'archived') {
-    // Only retired files are removed, and only while the archive exists: otherwise they may be all that is left.
+    // Files are removed only if they are retired and the archive exists: otherwise they may be the only copy.
     if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return nothingSwept;
     await removeTree(path);
     return { removed: names, quarantined: [] };

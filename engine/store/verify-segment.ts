@@ -43,7 +43,7 @@ const maxProblems = 10;
 export async function segmentProblems(path: string, segment: Segment): Promise<readonly string[]> {
   const problems = deletionProblems(segment);
   const problem = await fileProblem(path, segment);
-  // The values of an altered file say nothing about the log.
+  // A problem of the file comes first: the values of an altered file say nothing about the log.
   if (problem !== undefined) problems.unshift(problem);
   else problems.push(...(await valueProblems(path, segment)));
   const moreCount = problems.length - maxProblems;

@@ -170,7 +170,7 @@ export class ColumnReader {
     });
   }
 
-  /** Cached, like the other tables that every search reads. */
+  /** The table of texts, which is cached, like the other tables that every search reads. */
   texts(): TextTable {
     return this.#cached(
       'texts',

@@ -13,7 +13,7 @@ export interface ColumnTexts {
   readonly to: Uint32Array;
 }
 
-/** With a larger share of distinct values, every row gets its own text. */
+/** Maximum share of distinct values for which rows share texts; otherwise each row gets its own text. */
 const maxDistinct = 0.5;
 /** Number of texts from which on that share is checked, where the caller does not say. */
 const checkedFrom = 4096;

@@ -5,7 +5,7 @@
  * Unicode later is a letter without case. The indexes of terms on disk hold folded terms, so the mapping must never change.
  */
 
-/** Letters whose partner in the other case came to Unicode after version 15. */
+/** Letters whose counterpart in the other case was added to Unicode after version 15. */
 const pairedLater: readonly (readonly [number, number])[] = [
   [0x19b, 0x19b],
   [0x264, 0x264],

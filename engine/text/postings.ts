@@ -33,7 +33,7 @@ export interface TextTable {
 /** Number of postings in a block, for which `Bounds` holds limits. */
 export const blockTexts = 128;
 
-/** With more occurrences than this, rounding errors can exceed the difference between the scores of n and n + 1 occurrences. */
+/** Maximum number of occurrences: with more, rounding errors can exceed the difference between the scores of n and n + 1 occurrences. */
 const maxTimes = 1_000_000;
 
 /** Number of classes of the texts in a block: those with 1, 2, 3, or more occurrences of the term. */

@@ -65,7 +65,7 @@ export class Ranking implements Collector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // Some of these rows come after `after`; their number is known when they are read.
+      // Only some of these rows follow the position `after`; how many is known when the rows are read.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);

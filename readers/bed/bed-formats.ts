@@ -1,4 +1,4 @@
-/** BED and the formats of tracks that are written like it, with other fields behind the third or sixth. */
+/** BED, and the formats of UCSC tracks that extend its first three or six fields by others. */
 export type BedFormat = 'bed' | 'bedGraph' | 'narrowPeak' | 'broadPeak' | 'gappedPeak';
 
 /** How the text of a field is read. */
@@ -66,7 +66,7 @@ export const bedExtensions: ReadonlyMap<string, BedFormat | null> = new Map([
   ['gappedpeak', 'gappedPeak'],
 ]);
 
-/** The formats by the `type` of a track line, in small letters. */
+/** The formats by the `type` of a track line, in lower case. */
 export const trackTypes: ReadonlyMap<string, BedFormat> = new Map([
   ['bed', 'bed'],
   ['bedgraph', 'bedGraph'],
@@ -99,7 +99,7 @@ export function bedFormatOf(
   );
 }
 
-/** The type that a track line gives its track, in small letters; undefined for any other line, or without a type. */
+/** The `type` of a track line, in lower case; undefined for any other line, or without a type. */
 export function typeOfTrack(line: string): string | undefined {
   return /^track\s(?:.*\s)?type=["']?([^\s"']+)/i.exec(line)?.[1]!.toLowerCase();
 }

@@ -10,13 +10,13 @@ export interface BedParams {
   readonly build: GenomeBuild | undefined;
 }
 
-/** The properties of a file that every thread needs. */
+/** The properties of a file that the parser of each chunk needs. */
 export interface BedHeader {
   readonly build: GenomeBuild | null;
   readonly format: BedFormat;
 }
 
-/** Bytes in which the lines before the first feature are looked for. */
+/** Maximum number of bytes of the lines before the first feature. */
 const headerBytes = 64 << 10;
 
 /**
@@ -35,7 +35,7 @@ export async function readBedHeader(
   const { lines, features } = firstLines(start);
   if (features[0]?.trimStart().startsWith('<'))
     throw new InputError({ file: source.name, line: lines.length + 1 }, 'this is XML, not BED');
-  // The last line may not be whole.
+  // The last line may be incomplete.
   const sample = isWhole && bytes.length <= headerBytes ? features : features.slice(0, -1);
   const split = sample.map((line) =>
     line.includes('\t') ? line.split('\t') : line.trim().split(/ +/),
@@ -52,7 +52,7 @@ export async function readBedHeader(
   };
 }
 
-/** Whether a text begins with a `track` or `browser` line of a BED track, or one like it, and a feature with its coordinates. */
+/** Whether a text is a BED track: a `track` or `browser` line, and a feature with coordinates. */
 export function startsLikeBed(start: string): boolean {
   const { lines, features } = firstLines(start);
   const tracks = lines.filter((line) => /^(?:track|browser)\s/.test(line));

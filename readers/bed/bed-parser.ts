@@ -9,7 +9,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
-import { nextLineStart, lineEnd } from '../text/lines.js';
+import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
 import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -37,7 +37,7 @@ const types: Readonly<Record<Reading, StoredType>> = {
 /** Parses the lines of one chunk of BED, or of a format like it, into columns. */
 export class BedParser {
   readonly #fields: readonly BedField[];
-  /** The index of `blockCount`, before the lists of blocks; -1 for a format without blocks. */
+  /** The index of the field `blockCount`, which precedes the lists of blocks; -1 for a format without blocks. */
   readonly #blocks: number;
   readonly #out: BatchBuilder;
   readonly #report: Report;
@@ -83,8 +83,7 @@ export class BedParser {
         this.#bytes = chunk;
         this.#line(at, end, false);
       } else {
-        // Invalid bytes are replaced by U+FFFD.
-        this.#bytes = encoder.encode(decoder.decode(chunk.subarray(at, end)));
+        this.#bytes = repairedLine(chunk.subarray(at, end));
         this.#line(0, this.#bytes.length, true);
       }
       at = nextLineStart(chunk, end);
@@ -101,8 +100,7 @@ export class BedParser {
     this.#split(from, to);
     context.keys = this.#count;
     this.#feature(row);
-    if (isRepaired)
-      context.warn(codes.unreadableLine, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (isRepaired) context.warn(codes.unreadableLine, null, repairedWarning);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
   }
@@ -191,7 +189,7 @@ export class BedParser {
     column.addString(this.#bytes, this.#from[i]!, this.#to[i]!);
   }
 
-  /** Stores a non-negative integer and returns it; NaN when the field is none, which is a fault. */
+  /** Stores a non-negative integer and returns it; any other text is a fault, for which NaN is returned. */
   #position(i: number, row: number): number {
     const column = this.#columns[i]!;
     const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
@@ -328,7 +326,7 @@ export class BedParser {
   }
 }
 
-/** Blank lines, comments, and `track` and `browser` lines. */
+/** Whether a line is blank, a comment, or a `track` or `browser` line. */
 function isNoFeature(bytes: Uint8Array, from: number, to: number): boolean {
   const first = bytes[from]!;
   if (first === 35) return true;
@@ -354,6 +352,5 @@ function doubleList(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const track = encoder.encode('track');
 const browser = encoder.encode('browser');

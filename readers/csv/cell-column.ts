@@ -7,7 +7,7 @@ import type { Column, StoredType } from '../../engine/core/types.js';
 import { floatAt } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Report } from '../reader.js';
-import { nullIsStored, Odd } from './null-texts.js';
+import { nullWarning, NonNumber } from './null-texts.js';
 
 /** The properties of a column of cells; `isText` makes all cells texts. */
 export interface CellColumnOptions {
@@ -23,23 +23,23 @@ export interface CellColumnOptions {
  */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
-  /** A cell was not a number. Cells of rejected rows count, so that the type does not depend on how the file is split. */
+  /** Whether a cell was not a number. Cells of rejected rows count, so that the type does not depend on how the file is split. */
   isText: boolean;
   /** Whether all numbers are written as integers of 64 bits, and whether doubles hold all of them; set at the end. */
   isWhole = false;
   isExact = true;
-  /** A cell is longer than a string may be. */
+  /** Whether a cell is longer than a string may be. */
   hasLongText = false;
   /** Whether the cells are to be stored as lists of one element, in a second pass. */
   readonly isList: boolean;
   /** The start of each number's cell: if a later cell is not a number, the texts of the earlier ones are needed. */
   #cellStarts: Int32Array | null = null;
   readonly #physical: string;
-  /** The rows with texts that are null among numbers, and the starts of these cells. */
+  /** The rows of texts that are null if the column holds numbers, and the starts of their cells. */
   #missingRows: Int32Array | null = null;
   #missingStarts: Int32Array | null = null;
   missingCount = 0;
-  /** The numbers of NaN and infinite cells, and the lines of the first ones. */
+  /** How many cells are NaN or infinite, and the line of the first of either kind. */
   readonly #nonFinite = { nans: 0, nanLine: 0, infinities: 0, infinityLine: 0 };
   // Created on first use, because a file may have thousands of columns.
   #numbers: DoubleBuilder | null = null;
@@ -84,7 +84,7 @@ export class CellColumn extends ColumnBuilder {
     this.#missingStarts![i] = start;
   }
 
-  /** The row of the `i`-th such cell; -1 when there is none. */
+  /** The row of the `i`-th missing cell; -1 if there are not so many. */
   missingRow(i: number): number {
     return i >= 0 && i < this.missingCount ? this.#missingRows![i]! : -1;
   }
@@ -94,10 +94,10 @@ export class CellColumn extends ColumnBuilder {
   }
 
   /** Notes a NaN or infinite cell, which is null if the column holds numbers. */
-  noteNonFinite(odd: Odd.NaN | Odd.Infinite, line: number): void {
+  noteNonFinite(kind: NonNumber.NaN | NonNumber.Infinite, line: number): void {
     const found = this.#nonFinite;
-    if (odd === Odd.NaN && found.nans++ === 0) found.nanLine = line;
-    if (odd === Odd.Infinite && found.infinities++ === 0) found.infinityLine = line;
+    if (kind === NonNumber.NaN && found.nans++ === 0) found.nanLine = line;
+    if (kind === NonNumber.Infinite && found.infinities++ === 0) found.infinityLine = line;
   }
 
   /**
@@ -108,14 +108,14 @@ export class CellColumn extends ColumnBuilder {
     if (this.isText) return;
     const { nans, nanLine, infinities, infinityLine } = this.#nonFinite;
     for (let i = 0; i < nans; i++)
-      report.warn(nanLine, codes.nan, this.name, nullIsStored(Odd.NaN));
+      report.warn(nanLine, codes.nan, this.name, nullWarning(NonNumber.NaN));
     for (let i = 0; i < infinities; i++)
-      report.warn(infinityLine, codes.infinity, this.name, nullIsStored(Odd.Infinite));
+      report.warn(infinityLine, codes.infinity, this.name, nullWarning(NonNumber.Infinite));
   }
 
   /**
-   * Finds whether a column of numbers is one of whole numbers that doubles cannot hold; `textAt` returns the cell that begins somewhere.
-   * Choice: CSV numbers are doubles, but digits that a double would lose make their column a long.
+   * Finds whether a column of numbers holds integers that doubles cannot; `textAt` returns the cell that begins at a position. Choice: CSV
+   * numbers are doubles, but integers with digits that a double would lose make their column a long.
    */
   noteWhole(textAt: (start: number) => string, report: Report): void {
     if (!this.hasNumbers || this.isText) return;

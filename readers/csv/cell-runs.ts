@@ -1,9 +1,9 @@
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { type CellColumn, numberIn } from './cell-column.js';
 import type { FastRows } from './fast-rows.js';
-import { type NullTexts, Odd } from './null-texts.js';
+import { type NullTexts, NonNumber } from './null-texts.js';
 
-/* The cells of one column in a run of ordinary rows: `k` is the index of the column, `count` the number of rows. */
+/* Functions for the cells of one column in a run of rows (`FastRows`): `k` is the index of the column, `count` the number of rows. */
 
 /** Whether all cells of a column are empty in a run. */
 export function isEmpty(
@@ -15,7 +15,10 @@ export function isEmpty(
   return true;
 }
 
-/** Parses the numbers of a column into `into`, NaN for null. Returns `count`, or the row of the first cell that is neither. */
+/**
+ * Parses the numbers of a column into `into`, NaN for null. Returns `count`, or the row of the first cell that is neither a number nor
+ * null.
+ */
 export function readNumbers(
   { window: { bytes, from, to }, maxRows }: FastRows,
   k: number,
@@ -28,7 +31,8 @@ export function readNumbers(
     const start = from[first + i]!;
     const end = to[first + i]!;
     const value = start === end ? NaN : numberIn(bytes, start, end);
-    if (value !== value && start !== end && nulls.kindOf(bytes, start, end) !== Odd.Null) return i;
+    if (value !== value && start !== end && nulls.kindOf(bytes, start, end) !== NonNumber.Null)
+      return i;
     into[i] = value;
   }
   return count;
@@ -48,7 +52,7 @@ export function appendStrings(
   into.appendRun(window.gathered, size, window.ends, count);
 }
 
-/** Notes the cells of a run that are not empty and stand for no number. Their starts have been noted. */
+/** Records the cells of a run that stand for a missing value. Their starts have been recorded. */
 export function noteMissing(
   { window: { from, to }, maxRows }: FastRows,
   k: number,

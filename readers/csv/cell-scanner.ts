@@ -22,7 +22,7 @@ export class CellScanner {
   protected readonly delimiterByte: number;
   readonly #quoteByte: number;
   readonly #comment: Uint8Array;
-  /** 1 for bytes that may end an unquoted cell. */
+  /** 1 for bytes that may end an unquoted cell, else 0. */
   readonly #stops = new Uint8Array(256);
 
   constructor({ delimiter, quote, comment }: CsvFormat) {

@@ -8,7 +8,7 @@ import { CellScanner } from './cell-scanner.js';
 import { holdsChromosomes, uniqueNames } from './column-names.js';
 import { numberIn } from './cell-column.js';
 import { decodingWarning, textOf } from './encoding.js';
-import { NullTexts, Odd } from './null-texts.js';
+import { NullTexts, NonNumber } from './null-texts.js';
 import type { CsvFormat, CsvParams } from './csv-params.js';
 import { mafOf, type FoundMaf, type MafHeader } from './maf.js';
 
@@ -40,7 +40,7 @@ export const quoteTooLong = `a quote that is opened here is not closed within ${
 export const fewerColumns =
   'split them over several files, or leave some out with reader_params.skipcols';
 
-/** Maximum number of rows from which the types of columns are guessed, as far as they are part of the bytes read. */
+/** Maximum number of rows from which the types of columns are guessed; only rows within the first bytes are used. */
 const sampledRows = 500;
 
 /** Reads the names of the columns and finds the first record. */
@@ -62,7 +62,7 @@ export async function readCsvHeader(
   }
 }
 
-/** A row of the start of the file. */
+/** A row in the first bytes of the file. */
 interface HeaderRow {
   readonly cells: readonly string[];
   /** The line at which the row begins, from 1. */
@@ -163,9 +163,9 @@ class HeaderRows {
   }
 
   /**
-   * Choice: the last comment before the first row has the names of the columns if it has as many cells as that row, two at least and all
-   * different, and, unless tabs separate the cells, no blank after its sign; where tabs do, rows may leave out last
-   * cells, fewer than half. It has not if the request says what comments begin with.
+   * Choice: the last comment before the first row has the names of the columns if it has as many cells as that row, at least two and all
+   * different, and no blank after its sign unless tabs separate the cells; where tabs do, rows may omit fewer than half of their last
+   * cells. A comment names no columns if the request sets `comment`.
    */
   #isNamedByComment({ cells }: HeaderRow, rows: readonly HeaderRow[]): boolean {
     const names = this.#lastComment?.cells ?? [];
@@ -186,7 +186,7 @@ class HeaderRows {
   ): (CsvColumn | null)[] {
     const { names, skippedColumns } = this.#params;
     const width = first.cells.length;
-    // Compared with the first row of data, not with the header row that the names replace.
+    // The number of names is compared with the first row of data, not with the header row that they replace.
     if (names !== null && names.length !== width)
       throw new InputError(
         { file: this.#name, line: first.line },
@@ -208,7 +208,7 @@ class HeaderRows {
     const isText = (cell: string) => {
       if (cell === '' || isNumber(cell)) return false;
       const bytes = encoder.encode(cell);
-      return this.#nulls.kindOf(bytes, 0, bytes.length) === Odd.Text;
+      return this.#nulls.kindOf(bytes, 0, bytes.length) === NonNumber.Text;
     };
     const hasText = (i: number) =>
       holdsChromosomes(
@@ -218,7 +218,10 @@ class HeaderRows {
     return free.map((name, i) => (name === null ? null : { name, holdsText: hasText(i) }));
   }
 
-  /** The numbers of cells of the first rows; 0 for a row with a quote inside a cell: quoted cells look so when split at the wrong delimiter. */
+  /**
+   * The number of cells of each of the first rows; 0 for a row with a quote inside a cell, which is what quoted cells look like when split
+   * at the wrong delimiter.
+   */
   widths(most: number): readonly number[] {
     const widths: number[] = [];
     const { quote } = this.#params;
@@ -321,7 +324,7 @@ class HeaderRows {
     }
   }
 
-  /** The cells of a comment without its signs; quotes have no meaning in it. */
+  /** The cells of a comment without its leading sign; quotes have no meaning in it. */
   #cellsOfComment(line: string): readonly string[] {
     const { comment, delimiter } = this.#params;
     let text = line;
@@ -340,7 +343,7 @@ function isNumber(cell: string): boolean {
   return !Number.isNaN(numberIn(bytes, 0, bytes.length));
 }
 
-/** Names that are empty for the cells that all sampled rows have beyond the names. */
+/** The names, followed by an empty name for each cell that all sampled rows have beyond them. */
 function withSurplus(names: readonly string[], sample: readonly HeaderRow[]): readonly string[] {
   const filledCells = sample.map(({ cells }) => cells.length - [...cells].reverse().findIndex((cell) => cell !== '')); // prettier-ignore
   const width = Math.max(names.length, ...filledCells.filter((cells) => cells >= 0));
@@ -348,18 +351,18 @@ function withSurplus(names: readonly string[], sample: readonly HeaderRow[]): re
   return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
 }
 
-/** The parameters with the delimiter that was found, and warnings about it. */
+/** The parameters with the detected delimiter, and warnings about it. */
 interface FoundFormat extends CsvFormat {
   readonly warnings: readonly string[];
 }
 
 const delimiters = [',', '\t', ';', '|'];
-/** Rows by which the delimiter is found. */
+/** Number of rows from which the delimiter is detected. */
 const delimitedRows = 50;
 
 /**
- * Choice: in a `.csv` or `.txt` file that the request gives no delimiter for, cells are separated by the usual delimiter of the format, or else
- * by that of comma, tab, semicolon and bar which gives most of the first rows as many cells as the first one, two at least.
+ * Choice: in a `.csv` or `.txt` file for which the request names no delimiter, cells are separated by the usual delimiter of the format, or
+ * else by the one of comma, tab, semicolon and bar with which most of the first rows have as many cells as the first row, at least two.
  */
 function delimiterOf(
   name: string,

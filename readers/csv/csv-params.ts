@@ -5,21 +5,21 @@ import type { DeclaredEncoding } from '../source/utf16.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
-  /** Null if it is to be found from the rows. */
+  /** The delimiter; null if it is to be detected from the rows. */
   readonly delimiter: string | null;
-  /** The delimiter of files whose rows do not tell another one. */
+  /** The delimiter of a file from whose rows none can be detected. */
   readonly usualDelimiter: string;
   /** The quote character; empty if cells are never quoted. */
   readonly quote: string;
   /**
-   * The number of the row with the column names; null for no such row; `infer` for the first row unless `names` are given. Choice: comments,
-   * blank lines and skipped lines of CSV files do not count as rows, and rows before the header row are not read.
+   * The number of the row with the column names; null for no such row; `infer` for the first row unless `names` are given. Choice:
+   * comments, blank lines and skipped lines of CSV files do not count as rows, and rows before the header row are not read.
    */
   readonly header: 'infer' | number | null;
   readonly names: readonly string[] | null;
   /** The beginning of comment lines; empty for none. Choice: a line within quotes is part of its cell, never a comment. */
   readonly comment: string;
-  /** The request does not say what comments are: the last one before the first row may have the names of the columns. */
+  /** Whether the last comment before the first row may hold the names of the columns: the request does not set `comment`. */
   readonly mayNameColumns: boolean;
   /**
    * Ascending line numbers, from 0. Choice: `skiprows` counts all lines of the file. A line is skipped only where a row can begin, so a
@@ -28,15 +28,15 @@ export interface CsvParams {
   readonly skippedLines: readonly number[];
   readonly skippedColumns: readonly number[];
   readonly encoding: DeclaredEncoding;
-  /** The texts that stand for no value in columns of numbers. */
+  /** The texts that stand for a missing value in columns of numbers. */
   readonly nullTexts: readonly string[];
   /** The genome build of a MAF file, if the request asks for one. */
   readonly build: GenomeBuild | undefined;
-  /** The records of a MAF file have coordinates and variants. */
+  /** Whether the records of a MAF file get coordinates and variants. */
   readonly usesKnownSources: boolean;
 }
 
-/** The parameters with the delimiter of a file. */
+/** The parameters, with the delimiter of the file. */
 export type CsvFormat = CsvParams & { readonly delimiter: string };
 
 /** The parameters and their meanings. */

@@ -15,7 +15,7 @@ import { uniqueNames } from './column-names.js';
 import { CellColumn, numberIn } from './cell-column.js';
 import { decodingWarning, needsDecoding, textOf } from './encoding.js';
 import { type CsvColumn, fewerColumns, neverClosed, type CsvHeader } from './csv-header.js';
-import { codeOf, nameOf, nullIsStored, NullTexts, Odd } from './null-texts.js';
+import { nonFiniteCode, nonFiniteText, nullWarning, NullTexts, NonNumber } from './null-texts.js';
 import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
 import type { CsvFormat } from './csv-params.js';
 import { MafRows } from './maf.js';
@@ -32,7 +32,7 @@ export class CsvParser extends CellScanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  // For each cell of a row: a column of inferred type, a column of the dataset, or neither if it is not read.
+  // The column of each cell of a row: an inferred one, a column of the dataset, or none if the cell is not read.
   readonly #inferred: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
   /** The dataset's columns of numbers. */
@@ -71,20 +71,20 @@ export class CsvParser extends CellScanner {
     const unread = reservedNames.filter((name) => !this.#existing.has(name));
     for (const [k, column] of header.columns.entries())
       if (column !== null && !unread.includes(column.name)) this.#addColumn(k, column);
-    this.#maf = header.maf && new MafRows(header.maf, (column) => this.#addMade(column));
+    this.#maf = header.maf && new MafRows(header.maf, (column) => this.#addDerived(column));
   }
 
-  /** Adds a column that is made from several cells. */
-  #addMade(made: Column): ValueColumn {
-    const knownColumn = this.#existing.get(made.name);
-    const physical = knownColumn?.physical ?? this.#physicalNames.add(made.name);
-    return this.#add(overlayColumn({ ...made, physical }, knownColumn));
+  /** Adds a column that is derived from several cells. */
+  #addDerived(derived: Column): ValueColumn {
+    const knownColumn = this.#existing.get(derived.name);
+    const physical = knownColumn?.physical ?? this.#physicalNames.add(derived.name);
+    return this.#add(overlayColumn({ ...derived, physical }, knownColumn));
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
     const knownColumn = this.#existing.get(name);
     if (!hasOpenType(knownColumn)) {
-      // A cell is one value, whatever is left open.
+      // A cell holds one value, also where the dataset leaves open whether the field is a list.
       this.#declare(k, overlayColumn({ ...knownColumn, isList: false }, knownColumn));
       return;
     }
@@ -94,7 +94,7 @@ export class CsvParser extends CellScanner {
     this.#out.add(name, this.#inferred[k]);
   }
 
-  /** Adds a column of texts for cells beyond the header; its name is its position. */
+  /** Adds a column of strings for a cell beyond the header, named by its position. */
   #addSurplus(k: number): void {
     if (k >= budgets.columnsPerImport) return;
     const [name] = uniqueNames([`column_${k}`], this.#names);
@@ -130,7 +130,7 @@ export class CsvParser extends CellScanner {
           maxRows = Math.min(2 * maxRows, fastRows.maxRows);
           continue;
         }
-        // A cell needs the general path: first the rows before it are appended, then its row by itself.
+        // After the rows before it, the row that needs the general path is read alone.
         maxRows = Math.max(1, appendedRows);
         if (appendedRows > 0) continue;
       }
@@ -151,7 +151,7 @@ export class CsvParser extends CellScanner {
     return decoder.decode(this.#cell());
   }
 
-  /** Creates the fast path; null when every cell needs the general path. */
+  /** Creates the fast path; null if every row needs the general path. */
   #fastRows(): FastRows | null {
     const isPlain =
       !this.#isDamaged &&
@@ -183,7 +183,7 @@ export class CsvParser extends CellScanner {
       const read = readNumbers(plain, k, count, builder.reserveRun(count), this.#nulls);
       if (read === count) continue;
       const cell = k * plain.maxRows + read;
-      const isText = this.#nulls.kindOf(bytes, from[cell]!, to[cell]!) === Odd.Text;
+      const isText = this.#nulls.kindOf(bytes, from[cell]!, to[cell]!) === NonNumber.Text;
       if (inferred === undefined || !isText) return read;
       this.#becomeText(inferred);
     }
@@ -218,13 +218,13 @@ export class CsvParser extends CellScanner {
     appendStrings(plain, k, row, count, column.strings);
   }
 
-  /** The builder for the cells of a run; null if they are texts, or all empty. */
+  /** The builder for the cells of a run that holds numbers; null if the cells are texts or all empty. */
   #numbersOf(column: CellColumn, plain: FastRows, k: number, count: number): DoubleBuilder | null {
     if (column.isText || (!column.hasNumbers && isEmpty(plain, k, count))) return null;
     return column.numbers;
   }
 
-  /** Makes the column one of strings: the numbers so far are replaced by the text of their cells. */
+  /** Changes the column into one of strings: the numbers so far are replaced by the text of their cells. */
   #becomeText(column: CellColumn): void {
     column.isText = true;
     if (!column.hasNumbers && column.missingCount === 0) return;
@@ -283,14 +283,14 @@ export class CsvParser extends CellScanner {
         column.cellStarts(row + 1)[row] = at;
         return;
       }
-      const oddKind = this.#nulls.kindOf(this.source, this.from, this.to);
-      if (oddKind !== Odd.Text) {
+      const nonNumber = this.#nulls.kindOf(this.source, this.from, this.to);
+      if (nonNumber !== NonNumber.Text) {
         column.addMissing(row, at);
-        if (oddKind === Odd.Null) return;
+        if (nonNumber === NonNumber.Null) return;
         // With strict validation, NaN and infinity are errors at once.
         if (this.#report.isStrict)
-          this.#context.warn(codeOf(oddKind), column.name, nullIsStored(oddKind));
-        else column.noteNonFinite(oddKind, this.#context.line);
+          this.#context.warn(nonFiniteCode(nonNumber), column.name, nullWarning(nonNumber));
+        else column.noteNonFinite(nonNumber, this.#context.line);
         return;
       }
       const { source, from, to } = this;
@@ -308,18 +308,23 @@ export class CsvParser extends CellScanner {
     column.strings.appendBytes(this.source, this.from, this.to);
   }
 
-  /** Handles the scanned cell of a declared number if it is no number; returns whether it was null or reported. */
+  /** Handles the scanned cell of a declared column of numbers if the cell is no number; returns whether it is null or has been reported. */
   #isNullNumber(column: ValueColumn): boolean {
     const declaredNumber = this.#declaredNumbers.get(column);
     if (declaredNumber === undefined) return false;
     const value = numberIn(this.source, this.from, this.to);
     if (value === value) return false;
-    const oddKind = this.#nulls.kindOf(this.source, this.from, this.to);
-    if (oddKind === Odd.Text) return false;
-    if (oddKind === Odd.Null) return true;
+    const nonNumber = this.#nulls.kindOf(this.source, this.from, this.to);
+    if (nonNumber === NonNumber.Text) return false;
+    if (nonNumber === NonNumber.Null) return true;
     if (declaredNumber.isDeclared !== true)
-      this.#context.warn(codeOf(oddKind), column.name, nullIsStored(oddKind));
-    else this.#context.fault(codeOf(oddKind), column.name, `the value ${nameOf(oddKind)}`);
+      this.#context.warn(nonFiniteCode(nonNumber), column.name, nullWarning(nonNumber));
+    else
+      this.#context.fault(
+        nonFiniteCode(nonNumber),
+        column.name,
+        `the value ${nonFiniteText(nonNumber)}`,
+      );
     return true;
   }
 

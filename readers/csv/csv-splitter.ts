@@ -39,7 +39,7 @@ export class CsvSplitter implements Splitter {
     const { end, line, dropped } = countedLines;
     const found = this.#lastBoundary(bytes, end, isLast);
     if (typeof found !== 'number') return found;
-    // While there are lines to skip, the split is where the count of lines ended.
+    // While lines are being skipped, the text is split after the last line counted.
     const boundary = line <= lastSkipped ? end : found;
     if (boundary > 0) this.#linesBefore = line;
     return { kind: 'split', end: boundary, dropped };
@@ -81,9 +81,9 @@ export class CsvSplitter implements Splitter {
     if (isLast && length - start <= budgets.textBytes) return length;
     if (quote.length === 0) return isLast ? length : lastLineEnd(bytes, start);
     let boundary = start;
-    let open = -1; // position of the open quote, -1 for none
+    let open = -1; // position of the open quote; -1 for none
     let closedTo = start; // end of the last closing quote
-    let seenTo = start; // end of what has been examined
+    let seenTo = start; // end of the examined bytes
     let inComment = this.#isComment(bytes, start);
     const { positions } = this.#window;
     for (let from = start; from < length; from += this.#window.length) {

@@ -7,7 +7,7 @@ import { CsvParser } from './csv-parser.js';
 /** Comma-separated values. */
 export const csv = csvReader('csv', ['csv'], ',');
 
-/** Tab-separated values: the same with another delimiter. */
+/** Tab-separated values: CSV with another delimiter. */
 export const tsv = csvReader('tsv', ['tsv', 'txt', 'maf'], '\t');
 
 function csvReader(

@@ -27,7 +27,7 @@ export class FastRows {
   /** Number of positions in the window, and the index of the first position of the next row. */
   #positionCount = 0;
   #position = 0;
-  /** The first `#doubled` elements are the indices of cells with doubled quotes. */
+  /** The first `#doubled` elements are the indices of the cells with doubled quotes. */
   readonly #doubledCells: number[] = [];
   #doubled = 0;
   /** Whether the window ends within a row. */

@@ -7,7 +7,7 @@ import { integerAt } from '../text/numbers.js';
 import { isBases, variantColumn, Variants } from '../variants.js';
 import type { FastRows } from './fast-rows.js';
 
-/** The columns of a MAF file that tell where a variant is and what it is, in small letters, in the order of `MafHeader.cells`. */
+/** The columns of a MAF file that describe the position and the alleles of a variant, in lower case, in the order of `MafHeader.cells`. */
 const names = [
   'chromosome',
   'start_position',
@@ -35,15 +35,15 @@ export interface MafHeader {
   readonly cells: readonly number[];
   /** The build of all rows, if the request asks for one. */
   readonly build: GenomeBuild | null;
-  /** The build of rows that name none. */
+  /** The build of rows that do not name a build. */
   readonly usualBuild: GenomeBuild | null;
-  /** The name of the column of variants: `variant`, or another if the file has that. */
+  /** The name of the column of variants: `variant`, or another one if the file has a column `variant`. */
   readonly variant: string;
   /** Whether coordinates are added; false if the file has a column `genomic_coordinates`. */
   readonly hasCoordinates: boolean;
 }
 
-/** A MAF header with the build of the file, as far as it is one, and what is to be said about it. */
+/** The header of a MAF file, null for other files, and warnings about its genome build. */
 export interface FoundMaf {
   readonly header: MafHeader;
   readonly build: GenomeBuild | null;
@@ -63,7 +63,7 @@ export function mafOf(
   columns: readonly (string | null)[],
   rows: readonly (readonly string[])[],
   comments: readonly string[],
-  asked: GenomeBuild | undefined,
+  requested: GenomeBuild | undefined,
 ): FoundMaf | null {
   const lowerNames = columns.map((name) => name?.toLowerCase());
   const cells = names.map((name) => lowerNames.indexOf(name));
@@ -74,25 +74,25 @@ export function mafOf(
   const inComments = new Set(comments.flatMap(buildsNamed));
   const usualBuild = inComments.size === 1 ? [...inComments][0]! : null;
   const found = inRows.size === 0 ? usualBuild : inRows.size === 1 ? [...inRows][0]! : null;
-  if (asked === undefined && found === null && inRows.size === 0) return null;
+  if (requested === undefined && found === null && inRows.size === 0) return null;
   let variant = 'variant';
   for (let n = 2; columns.includes(variant); n++) variant = `variant_${n}`;
   const warnings: string[] = [];
-  const otherBuilds = [...inRows].filter((build) => build !== asked);
-  if (asked !== undefined && otherBuilds.length > 0)
+  const otherBuilds = [...inRows].filter((build) => build !== requested);
+  if (requested !== undefined && otherBuilds.length > 0)
     warnings.push(
-      `NCBI_Build names ${otherBuilds.join(' and ')}, but ${asked} is asked for: positions are read as of ${asked}`,
+      `NCBI_Build names ${otherBuilds.join(' and ')}, but ${requested} is asked for: positions are read as of ${requested}`,
     );
   if (variant !== 'variant')
     warnings.push(`the file has a column variant: variants are named in ${variant}`);
   const hasCoordinates = !columns.includes('genomic_coordinates');
   if (!hasCoordinates)
     warnings.push('the file has a column genomic_coordinates: records have no others');
-  const header = { cells, build: asked ?? null, usualBuild, variant, hasCoordinates };
-  return { header, build: asked ?? found, warnings };
+  const header = { cells, build: requested ?? null, usualBuild, variant, hasCoordinates };
+  return { header, build: requested ?? found, warnings };
 }
 
-/** The build that a cell of NCBI_Build names; null when it names none that is known. */
+/** The genome build in a cell of NCBI_Build; null if the cell names no known build. */
 function buildIn(cell: string): GenomeBuild | null {
   const buildNames = buildsNamed(cell);
   if (buildNames.length > 0) return buildNames.length === 1 ? buildNames[0]! : null;
@@ -108,15 +108,15 @@ export class MafRows {
   /** The cell of each kind in the row is `bytes[from..to)`. */
   readonly #from = new Int32Array(names.length);
   readonly #to = new Int32Array(names.length);
-  /** The cells of a row that is not part of a run. */
+  /** Copies of the cells of a row that is not part of a run. */
   #copied: Uint8Array = new Uint8Array(1024);
   #copiedEnd = 0;
   readonly #builds = new Map<string, GenomeBuild | null>();
-  /** The last cell of a build, and what it names: nearly all rows have the same. */
+  /** The last cell of NCBI_Build and its build, which is the same in nearly all rows. */
   #lastBuild: Uint8Array = new Uint8Array(0);
   #lastNamed: GenomeBuild | null = null;
 
-  /** `add` adds a column to the record's columns. */
+  /** `add` creates a column of the records. */
   constructor(header: MafHeader, add: (column: Column) => ValueColumn) {
     this.#header = header;
     this.#lastNamed = header.usualBuild;
@@ -227,7 +227,7 @@ export class MafRows {
     const text = decoder.decode(this.#lastBuild);
     let cachedBuild = this.#builds.get(text);
     if (cachedBuild === undefined) {
-      // Cells without a value, also `.`, leave the build to the comments.
+      // A row whose cell is empty or `.` has the build that the comments name.
       cachedBuild = /^\.?$/.test(text) ? this.#header.usualBuild : buildIn(text);
       if (this.#builds.size < 1000) this.#builds.set(text, cachedBuild);
     }

@@ -1,16 +1,16 @@
 import { codes } from '../../engine/ingest/validation-codes.js';
 import { isInfinite, isNotANumber } from '../text/numbers.js';
 
-/** The kind of a cell that is no finite number. */
-export const enum Odd {
-  /** A text that stands for no value. */
+/** The kind of a cell that is not a finite number. */
+export const enum NonNumber {
+  /** A text that stands for a missing value. */
   Null,
   NaN,
   Infinite,
   Text,
 }
 
-/** The texts that stand for no value in columns of numbers, in any letter case; the empty cell does so anyway. */
+/** The texts that stand for a missing value in columns of numbers, in any letter case. An empty cell always is missing. */
 export class NullTexts {
   readonly #texts: readonly Uint8Array[];
   readonly #maxBytes: number;
@@ -20,17 +20,17 @@ export class NullTexts {
     this.#maxBytes = Math.max(0, ...this.#texts.map((text) => text.length));
   }
 
-  /** The kind of the cell `bytes[from..to)`, which is not empty and no finite number. */
-  kindOf(bytes: Uint8Array, from: number, to: number): Odd {
+  /** The kind of the cell `bytes[from..to)`, which is neither empty nor a finite number. */
+  kindOf(bytes: Uint8Array, from: number, to: number): NonNumber {
     let start = from;
     let end = to;
     while (start < end && bytes[start] === 32) start++;
     while (end > start && bytes[end - 1] === 32) end--;
-    if (start === end) return Odd.Text;
+    if (start === end) return NonNumber.Text;
     // NaN is a number that cannot be stored, so it is reported even though it is null.
-    if (isNotANumber(bytes, start, end)) return Odd.NaN;
-    if (this.#has(bytes, start, end)) return Odd.Null;
-    return isInfinite(bytes, start, end) ? Odd.Infinite : Odd.Text;
+    if (isNotANumber(bytes, start, end)) return NonNumber.NaN;
+    if (this.#has(bytes, start, end)) return NonNumber.Null;
+    return isInfinite(bytes, start, end) ? NonNumber.Infinite : NonNumber.Text;
   }
 
   #has(bytes: Uint8Array, from: number, to: number): boolean {
@@ -51,16 +51,16 @@ function lowerCase(byte: number): number {
 }
 
 /** The validation code of a number that cannot be stored. */
-export function codeOf(odd: Odd.NaN | Odd.Infinite): number {
-  return odd === Odd.NaN ? codes.nan : codes.infinity;
+export function nonFiniteCode(kind: NonNumber.NaN | NonNumber.Infinite): number {
+  return kind === NonNumber.NaN ? codes.nan : codes.infinity;
 }
 
-/** The name of such a number in messages. */
-export function nameOf(odd: Odd.NaN | Odd.Infinite): string {
-  return odd === Odd.NaN ? 'is NaN' : 'is infinite or too large for a double';
+/** How messages describe a number that cannot be stored. */
+export function nonFiniteText(kind: NonNumber.NaN | NonNumber.Infinite): string {
+  return kind === NonNumber.NaN ? 'is NaN' : 'is infinite or too large for a double';
 }
 
-/** The warning that null is stored in its place. */
-export function nullIsStored(odd: Odd.NaN | Odd.Infinite): string {
-  return `a value ${nameOf(odd)}: null is stored`;
+/** The warning that null is stored instead of such a number. */
+export function nullWarning(kind: NonNumber.NaN | NonNumber.Infinite): string {
+  return `a value ${nonFiniteText(kind)}: null is stored`;
 }

@@ -2,38 +2,37 @@ import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
 import { acquire, growBuffer, release } from '../../engine/core/buffers.js';
 import { becomesText } from '../../engine/ingest/cast.js';
+import { wordBytes } from '../../engine/ingest/text-dictionary.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Column } from '../../engine/core/types.js';
-import type { ScanBuffer } from '../text/scan-buffer.js';
 
 /**
- * The column of an attribute: a text, or a list of texts as soon as one record has several. Which it is is decided when the
- * chunk is finished, so nothing has to be read again within a chunk.
+ * The column of an attribute: a text, or a list of texts if a record has several values. Which of the two is decided when the chunk is
+ * finished, so that no part of a chunk has to be read again.
  */
 export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
   readonly #maxBytes: number;
   #isList: boolean;
-  /** A value is longer than a string may be. */
+  /** Whether a value is longer than a string may be. */
   #isText = false;
+  /** Value i is `bytes[ends[i]..ends[i + 1])` in row `rows[i]`: most attributes occur in few rows. */
   #bytes = acquire(Uint8Array, 8192);
-  /** Value i is `bytes[ends[i]..ends[i + 1])`; row i has the values from `lists[i]` to `lists[i + 1]`. */
+  #words = viewOf(this.#bytes);
   #ends = acquire(Int32Array, 1024);
-  #lists = acquire(Int32Array, 1024);
+  #rows = acquire(Int32Array, 1024);
   #count = 0;
-  /** Values noted whose bytes are not here yet: where they stand in the window. */
-  #noted = 0;
-  #from: Int32Array | null = null;
-  #to: Int32Array | null = null;
+  /** The offsets of the result of `finish`. */
+  #offsets: Int32Array | null = null;
 
-  /** `isList`: the values are lists even when no record has several. */
+  /** `isList`: the values are stored as lists even if no record has several. */
   constructor({ name, physical, path, context }: ColumnSpec, isList: boolean) {
     super(name, path, context);
     this.#physical = physical;
     this.#isList = isList;
-    this.#ends[0] = this.#lists[0] = 0;
+    this.#ends[0] = 0;
     this.#maxBytes = context.isLenient ? Infinity : budgets.stringBytes;
   }
 
@@ -42,105 +41,86 @@ export class AttributeColumn extends ValueColumn {
     return { name: this.name, physical: this.#physical, type, isList: this.#isList };
   }
 
-  /** Adds a value to the row that is being filled; values of other keys may come in between. */
+  /** Appends a value to a row, the last one or a later one. */
   add(row: number, source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     if (size > this.#maxBytes) {
       this.context.warn(codes.stringLength, this.path, becomesText(size));
       this.#isText = true;
     }
-    if (this.length > row) this.#isList = true;
-    else this.padTo(row + 1);
-    let at = this.#ends[this.#count]!;
-    const end = at + size;
-    if (end > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, end);
-    const bytes = this.#bytes;
-    if (size <= 40) for (let i = from; i < to; i++) bytes[at++] = source[i]!;
-    else bytes.set(source.subarray(from, to), at);
-    const count = ++this.#count;
-    if (count >= this.#ends.length) this.#ends = growBuffer(this.#ends, count + 1);
-    this.#ends[count] = end;
-    this.#lists[row + 1] = count;
+    const at = this.#reserve(row, size);
+    if (size <= 40) for (let i = 0; i < size; i++) this.#bytes[at + i] = source[from + i]!;
+    else this.#bytes.set(source.subarray(from, to), at);
   }
 
-  /**
-   * Adds `window.bytes[from..to)` as a value of a row, later: the caller has checked its length, calls `settle` before the
-   * window moves on and adds nothing else until then.
-   */
-  note(row: number, from: number, to: number): void {
-    if (this.length > row) this.#isList = true;
-    else this.padTo(row + 1);
-    const i = this.#noted++;
-    if (this.#from === null || this.#to === null) {
-      this.#from = acquire(Int32Array, 1024);
-      this.#to = acquire(Int32Array, 1024);
-    } else if (i >= Math.min(this.#from.length, this.#to.length)) {
-      this.#from = growBuffer(this.#from, i + 1);
-      this.#to = growBuffer(this.#to, i + 1);
+  /** Like `add`, for a value that is no longer than a string may be and is followed by at least three bytes in `source`. */
+  addWords(row: number, source: DataView, from: number, to: number): void {
+    const size = to - from;
+    const at = this.#reserve(row, size);
+    const words = this.#words;
+    for (let i = 0; i < size; i += wordBytes)
+      words.setInt32(at + i, source.getInt32(from + i, true), true);
+  }
+
+  /** Reserves space for a value of `size` bytes, and for a word after it; returns the position of the value in `#bytes`. */
+  #reserve(row: number, size: number): number {
+    const i = this.#count++;
+    if (i + 1 >= this.#ends.length) this.#ends = growBuffer(this.#ends, i + 2);
+    if (i >= this.#rows.length) this.#rows = growBuffer(this.#rows, i + 1);
+    const at = this.#ends[i]!;
+    if (at + size + wordBytes > this.#bytes.length) {
+      this.#bytes = growBuffer(this.#bytes, at + size + wordBytes);
+      this.#words = viewOf(this.#bytes);
     }
-    this.#from[i] = from;
-    this.#to[i] = to;
-    this.#lists[row + 1] = ++this.#count;
-  }
-
-  /** Fetches the bytes of the values noted, which are at most `scanCells`. */
-  settle(window: ScanBuffer): void {
-    const notedCount = this.#noted;
-    if (notedCount === 0) return;
-    this.#noted = 0;
-    window.from.set(this.#from!.subarray(0, notedCount));
-    window.to.set(this.#to!.subarray(0, notedCount));
-    const size = window.gather(0, notedCount);
-    const first = this.#count - notedCount;
-    const end = this.#ends[first]!;
-    if (end + size > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, end + size);
-    this.#bytes.set(window.gathered.subarray(0, size), end);
-    if (this.#count >= this.#ends.length) this.#ends = growBuffer(this.#ends, this.#count + 1);
-    const ends = this.#ends;
-    for (let i = 0; i < notedCount; i++) ends[first + 1 + i] = end + window.ends[i]!;
+    if (i > 0 && this.#rows[i - 1] === row) this.#isList = true;
+    this.#rows[i] = row;
+    this.#ends[i + 1] = at + size;
+    if (this.length <= row) this.length = row + 1;
+    return at;
   }
 
   override appendNull(): void {
-    this.padTo(this.length + 1);
+    this.length++;
   }
 
   override padTo(length: number): void {
-    if (length >= this.#lists.length) this.#lists = growBuffer(this.#lists, length + 1);
-    while (this.length < length) this.#lists[++this.length] = this.#count;
+    if (this.length < length) this.length = length;
   }
 
   override truncate(length: number): void {
     if (length >= this.length) return;
     this.length = length;
-    this.#count = this.#lists[length]!;
+    while (this.#count > 0 && this.#rows[this.#count - 1]! >= length) this.#count--;
   }
 
   override release(): void {
-    for (const buffer of [this.#bytes, this.#ends, this.#lists, this.#from, this.#to])
+    for (const buffer of [this.#bytes, this.#ends, this.#rows, this.#offsets])
       if (buffer !== null) release(buffer);
   }
 
   finish(length: number): Data {
     this.padTo(length);
-    const lists = this.#lists.subarray(0, length + 1);
-    const nullBitmap = new Uint8Array((length + 7) >> 3);
-    let nullCount = 0;
-    for (let i = 0; i < length; i++) {
-      if (lists[i] === lists[i + 1]) nullCount++;
-      else nullBitmap[i >> 3]! |= 1 << (i & 7);
+    const count = this.#count;
+    const ends = this.#ends.subarray(0, count + 1);
+    const valueOffsets = (this.#offsets = acquire(Int32Array, length + 1)).subarray(0, length + 1);
+    const valid = new Uint8Array((length + 7) >> 3);
+    let row = 0;
+    let filled = 0;
+    for (let i = 0; i < count; i++) {
+      const valueRow = this.#rows[i]!;
+      const offset = this.#isList ? i : ends[i]!;
+      if (row <= valueRow) filled++;
+      while (row <= valueRow) valueOffsets[row++] = offset;
+      valid[valueRow >> 3]! |= 1 << (valueRow & 7);
     }
-    const common = { length, nullCount, nullBitmap: nullCount === 0 ? null : nullBitmap };
-    const data = this.#bytes.subarray(0, this.#ends[this.#count]);
+    valueOffsets.fill(this.#isList ? count : ends[count]!, row);
+    const nullCount = length - filled;
+    const common = { length, nullCount, nullBitmap: nullCount === 0 ? null : valid, valueOffsets };
+    const data = this.#bytes.subarray(0, ends[count]);
     const type = new Utf8();
-    if (this.#isList) {
-      const valueOffsets = this.#ends.subarray(0, this.#count + 1);
-      const child = makeData({ type, length: this.#count, nullCount: 0, valueOffsets, data });
-      const list = new List(new Field('element', type, true));
-      return makeData({ type: list, ...common, valueOffsets: lists, child });
-    }
-    // Rows of at most one value each: where the value ends, the row does.
-    for (let i = 0; i <= length; i++) lists[i] = this.#ends[lists[i]!]!;
-    return makeData({ type, ...common, valueOffsets: lists, data });
+    if (!this.#isList) return makeData({ type, ...common, data });
+    const child = makeData({ type, length: count, nullCount: 0, valueOffsets: ends, data });
+    return makeData({ type: new List(new Field('element', type, true)), ...common, child });
   }
 
   addString(bytes: Uint8Array, from: number, to: number): void {
@@ -174,4 +154,9 @@ export class AttributeColumn extends ValueColumn {
 
 function notText(): never {
   throw new Error('attributes are texts');
+}
+
+/** A view of the same bytes. */
+export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }

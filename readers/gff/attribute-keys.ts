@@ -1,6 +1,6 @@
 import type { AttributeColumn } from './attribute-column.js';
 
-/** The columns of the keys found so far, by the bytes of the key. */
+/** Finds the columns of the known keys by the bytes of the key. */
 export class AttributeKeys {
   #slots: (AttributeColumn | undefined)[] = Array.from({ length: 256 });
   #count = 0;
@@ -33,7 +33,7 @@ export class AttributeKeys {
   }
 }
 
-/** Keys of one file differ in their length or at their ends, more often than not. */
+/** A hash of a key: the keys of one file usually differ in their length or in their first or last bytes. */
 function slotOf(bytes: Uint8Array, from: number, to: number): number {
   const middle = (from + to) >> 1;
   return (to - from) * 7 + bytes[from]! * 31 + bytes[middle]! * 131 + bytes[to - 1]! * 523;

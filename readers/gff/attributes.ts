@@ -10,8 +10,8 @@ import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * The attributes of one record at a time. Values of keys that are new to the dataset go straight to their columns; those of
- * fields with a type of their own are noted first, as a list has to be known for one before it is written.
+ * Collects the attributes of one record at a time. Values of keys that are new to the dataset are appended to their columns at once; those
+ * of existing fields are noted first, because a list has to be begun before its first value.
  */
 export class Attributes {
   /** The column `attributes`. */
@@ -25,13 +25,13 @@ export class Attributes {
   #row = 0;
   #keys = 0;
   #last: ValueColumn | null = null;
-  // Noted values: their columns, and where they stand.
+  // Number of the noted values, and the column and range of each.
   #noted = 0;
   readonly #columns: (ValueColumn | null)[] = [];
   readonly #sources: Uint8Array[] = [];
   readonly #from: number[] = [];
   readonly #to: number[] = [];
-  /** Unescaped texts of the record, which are never longer than it. */
+  /** Unescaped texts of the record, in all no longer than its line. */
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
@@ -44,7 +44,7 @@ export class Attributes {
       if (declared === undefined || declared.open === 'both')
         return new AttributeColumn(spec, isList);
       const column = overlayColumn({ name, physical, type: 'string', isList }, declared);
-      // Whether an attribute that has several values in no record is a list, the values decide.
+      // The values decide whether an attribute is a list.
       const isOpen = declared.open === 'list' && !isList;
       return typedColumn({ ...column, ...(isOpen && { open: 'list' }) }, path, depth, context);
     };
@@ -70,7 +70,7 @@ export class Attributes {
     }
   }
 
-  /** Begins a record of at most this many bytes. */
+  /** Begins a record whose line has `bytes` bytes. */
   begin(row: number, bytes: number): void {
     this.#row = row;
     this.#keys = 0;
@@ -85,11 +85,11 @@ export class Attributes {
     return this.#keys === 0;
   }
 
-  /** Chooses the attribute that the next values are of: `bytes[from..to)` names it. */
+  /** Sets the attribute of the next values; its key is `bytes[from..to)`. */
   key(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
     if (this.#keys++ === 0) {
       this.column.padTo(this.#row);
-      // Refused when the dataset has something else than an object under this name: the column says so.
+      // Rejects the record if the dataset has a field `attributes` that is no object, which the column reports.
       this.column.beginObject();
     }
     const fields = this.#fields;
@@ -107,7 +107,7 @@ export class Attributes {
     this.#last = column;
   }
 
-  /** Adds a value to the attribute chosen last. */
+  /** Appends a value to the current attribute. */
   value(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
     const column = this.#last;
     if (column === null) return;
@@ -118,12 +118,12 @@ export class Attributes {
     } else this.#give(column, bytes, from, to);
   }
 
-  /** Ends the record; without attributes, its row has none. */
+  /** Ends the record; the row of a record without attributes is null. */
   end(): void {
     if (this.#keys === 0 || this.#fields === null) return;
     for (let i = 0; i < this.#noted; i++) {
       const column = this.#columns[i]!;
-      if (column === null) continue; // written with the first value of its key
+      if (column === null) continue; // written together with an earlier value of the same key
       column.padTo(this.#row);
       if (column.storesLists || this.#comesAgain(column, i)) this.#addList(column, i);
       else column.addString(this.#sources[i]!, this.#from[i]!, this.#to[i]!);

@@ -4,10 +4,10 @@ import type { AttributeColumn } from './attribute-column.js';
 import type { AttributeKeys } from './attribute-keys.js';
 import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 
-/** The line cannot be handled by the fast path. */
+/** The result for a line that the fast path cannot handle. */
 export const needsGeneralPath = -1;
 
-/** The largest number of values of a line; more may exceed the budget `recordKeysWarning`, which the general path checks. */
+/** Maximum number of values of a line; more may exceed the budget `recordKeysWarning`, which the general path checks. */
 const maxValues = 100;
 
 /**
@@ -16,7 +16,7 @@ const maxValues = 100;
  * the line end, `needsGeneralPath`, or `positionCount` when the buffer ends first.
  */
 export abstract class FastAttributes {
-  /** Escapes of the line were decoded in the window. */
+  /** Whether escapes of the line have been decoded in the window, which changes its bytes. */
   hasDecoded = false;
   /** The bytes to search for, besides tabs and line ends. */
   abstract readonly searched: readonly number[];

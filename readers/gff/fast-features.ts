@@ -6,23 +6,23 @@ import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Coordinates } from '../coordinates.js';
 import { floatAt, integerAt } from '../text/numbers.js';
 import { ByteSet, type ScanBuffer, scanBuffer } from '../text/scan-buffer.js';
+import { viewOf } from './attribute-column.js';
 import type { Attributes } from './attributes.js';
 import { needsGeneralPath, type FastAttributes } from './fast-attributes.js';
 
-/** The columns to fill, and the rules of the format. */
-export interface FastSetup {
+/** The columns to fill, and the properties of the format. */
+export interface FastFeatureOptions {
   readonly comment: Uint8Array;
   readonly hasFasta: boolean;
   /** The columns of the first eight fields. */
   readonly columns: readonly ValueColumn[];
   readonly coordinates: Coordinates | null;
   readonly attributes: Attributes;
-  readonly plain: FastAttributes;
+  readonly fastAttributes: FastAttributes;
 }
 
 /** Maximum number of lines in one run: the scan buffer holds their ranges. */
 const maxRows = 4096;
-const maxValues = 32_768;
 
 /**
  * The fast path: parses runs of lines with nine valid columns whose attribute keys have occurred before. Numbers are appended
@@ -34,53 +34,56 @@ export class FastFeatures {
   next = 0;
   lines = 0;
   readonly #window: ScanBuffer = scanBuffer();
+  readonly #words = viewOf(this.#window.bytes);
   readonly #text: Uint8Array;
-  readonly #setup: FastSetup;
+  readonly #options: FastFeatureOptions;
   readonly #builders: Builders;
   readonly #searched: ByteSet;
   readonly #starts = new Float64Array(maxRows);
   readonly #ends = new Float64Array(maxRows);
+  /** Offset of the window in the text. */
   #base = 0;
+  /** Number of positions in the window, and the index of the first position of the next line. */
   #positionCount = 0;
   #position = 0;
-  /** Number of attribute values in this run. */
-  #valueCount = 0;
+  /** The first and the last position of the checked feature. */
+  #first = 0;
+  #last = 0;
   /** Offset of a line that was left to the general path after some of its escapes had been decoded in the window; else -1. */
   #partlyDecoded = -1;
-  /** The window ends within a line. */
+  /** Whether the window ends within a line. */
   #isCut = false;
 
-  private constructor(text: Uint8Array, setup: FastSetup, builders: Builders) {
+  private constructor(text: Uint8Array, options: FastFeatureOptions, builders: Builders) {
     this.#text = text;
-    this.#setup = setup;
+    this.#options = options;
     this.#builders = builders;
-    this.#searched = new ByteSet([9, 10, 13, ...setup.plain.searched]);
+    this.#searched = new ByteSet([9, 10, 13, ...options.fastAttributes.searched]);
     this.#window.length = 0;
   }
 
   /** Returns null when values have to be cast. `text` must be valid UTF-8. */
-  static of(text: Uint8Array, setup: FastSetup): FastFeatures | null {
-    const builders = buildersOf(setup.columns);
-    const { coordinates, attributes } = setup;
+  static of(text: Uint8Array, options: FastFeatureOptions): FastFeatures | null {
+    const builders = buildersOf(options.columns);
+    const { coordinates, attributes } = options;
     const isPlain = attributes.acceptsRuns && (coordinates === null || coordinates.acceptsRuns);
-    return builders !== null && isPlain ? new FastFeatures(text, setup, builders) : null;
+    return builders !== null && isPlain ? new FastFeatures(text, options, builders) : null;
   }
 
   /** Parses a run of lines from the line at `at` on; returns whether there was any. */
   parse(at: number, out: BatchBuilder): boolean {
     const { rows } = out;
-    this.#valueCount = 0;
     const isInside = at >= this.#base && at < this.#base + this.#window.length;
     if (!isInside || at === this.#partlyDecoded) this.#open(at);
-    let bytesTaken = this.#run(at, rows);
-    // The line does not end in this window; a window that starts with it may hold it.
+    let rowCount = this.#run(at, rows);
+    // The line does not end in this window, but may end in a window that starts with it.
     if (this.lines === 0 && this.#isCut && at > this.#base) {
       this.#open(at);
-      bytesTaken = this.#run(at, rows);
+      rowCount = this.#run(at, rows);
     }
-    if (bytesTaken > 0) {
-      this.#appendTexts(rows, bytesTaken);
-      out.endRecords(bytesTaken);
+    if (rowCount > 0) {
+      this.#appendTexts(rows, rowCount);
+      out.endRecords(rowCount);
     }
     return this.lines > 0;
   }
@@ -104,12 +107,12 @@ export class FastFeatures {
     this.lines = 0;
     this.#isCut = false;
     this.#begin(row);
-    while (start < length && rows < maxRows && this.#valueCount < maxValues) {
+    while (start < length && rows < maxRows) {
       const isComment = this.#isComment(start);
-      if (isComment && this.#setup.hasFasta && mayBeFasta(bytes, start)) break;
-      this.#setup.plain.hasDecoded = false;
-      const end = isComment ? this.#lineEnd(position) : this.#line(start, position);
-      if (this.#setup.plain.hasDecoded) this.#partlyDecoded = this.#base + start;
+      if (isComment && this.#options.hasFasta && mayBeFasta(bytes, start)) break;
+      this.#options.fastAttributes.hasDecoded = false;
+      const end = isComment ? this.#lineEnd(position) : this.#check(start, position);
+      if (this.#options.fastAttributes.hasDecoded) this.#partlyDecoded = this.#base + start;
       if (end === needsGeneralPath) break;
       // A line feed may follow a carriage return at the end of the window.
       const isOpen =
@@ -135,7 +138,7 @@ export class FastFeatures {
   #isComment(start: number): boolean {
     const { bytes } = this.#window;
     if (bytes[start] === 35) return true;
-    const { comment } = this.#setup;
+    const { comment } = this.#options;
     let i = 0;
     while (i < comment.length && bytes[start + i] === comment[i]) i++;
     return i === comment.length;
@@ -158,10 +161,10 @@ export class FastFeatures {
    * Checks the line at `start`; returns the index of the position of its end, `needsGeneralPath`, or the number of positions
    * when the window ends first.
    */
-  #line(start: number, position: number): number {
+  #check(start: number, position: number): number {
     const window = this.#window;
     const { bytes, positions } = window;
-    const { plain, attributes } = this.#setup;
+    const { fastAttributes, attributes } = this.#options;
     if (position + 8 > this.#positionCount)
       return this.#lineEnd(position) < this.#positionCount ? needsGeneralPath : this.#positionCount;
     for (let i = position; i < position + 8; i++)
@@ -171,6 +174,8 @@ export class FastFeatures {
     const first = integerAt(bytes, positions[position + 2]! + 1, positions[position + 3]!);
     const last = integerAt(bytes, positions[position + 3]! + 1, positions[position + 4]!);
     if (!(first >= 1 && last >= first)) return needsGeneralPath;
+    this.#first = first;
+    this.#last = last;
     const score = positions[position + 4]! + 1;
     const scoreEnd = positions[position + 5]!;
     if (!isNull(bytes, score, scoreEnd) && !Number.isFinite(floatAt(bytes, score, scoreEnd)))
@@ -179,7 +184,7 @@ export class FastFeatures {
       return needsGeneralPath;
     if (!isOneOf(phases, bytes, positions[position + 6]! + 1, positions[position + 7]!))
       return needsGeneralPath;
-    return plain.read(
+    return fastAttributes.read(
       window,
       this.#positionCount,
       attributes.keys,
@@ -196,7 +201,7 @@ export class FastFeatures {
   /** Stores the checked line as row `row + i`. */
   #store(start: number, position: number, row: number, i: number): void {
     const { bytes, positions, from, to } = this.#window;
-    const { plain, attributes } = this.#setup;
+    const { fastAttributes, attributes } = this.#options;
     const builders = this.#builders;
     let at = start;
     for (let k = 0; k < 3; k++) {
@@ -205,10 +210,8 @@ export class FastFeatures {
       to[k * maxRows + i] = isNull(bytes, at, end) ? at : end;
       at = end + 1;
     }
-    const first = integerAt(bytes, at, positions[position + 3]!);
-    const last = integerAt(bytes, positions[position + 3]! + 1, positions[position + 4]!);
-    builders.start.append((this.#starts[i] = first));
-    builders.end.append((this.#ends[i] = last));
+    builders.start.append((this.#starts[i] = this.#first));
+    builders.end.append((this.#ends[i] = this.#last));
     const score = positions[position + 4]! + 1;
     if (isNull(bytes, score, positions[position + 5]!)) builders.score.appendNull();
     else builders.score.append(floatAt(bytes, score, positions[position + 5]!));
@@ -218,19 +221,23 @@ export class FastFeatures {
     const phase = positions[position + 6]! + 1;
     if (isNull(bytes, phase, positions[position + 7]!)) builders.phase.appendNull();
     else builders.phase.append(bytes[phase]! - 48);
-    if (plain.count === 0) return;
+    if (fastAttributes.count === 0) return;
     attributes.column.padTo(row + i);
     attributes.column.beginObject();
     attributes.column.endObject();
-    for (let v = 0; v < plain.count; v++)
-      plain.columns[v]!.note(row + i, plain.from[v]!, plain.to[v]!);
-    this.#valueCount += plain.count;
+    for (let v = 0; v < fastAttributes.count; v++)
+      fastAttributes.columns[v]!.addWords(
+        row + i,
+        this.#words,
+        fastAttributes.from[v]!,
+        fastAttributes.to[v]!,
+      );
   }
 
   /** Appends the texts of the run. */
   #appendTexts(row: number, rows: number): void {
     const window = this.#window;
-    const { columns, coordinates, attributes } = this.#setup;
+    const { columns, coordinates } = this.#options;
     for (const [k, builder] of this.#builders.texts.entries()) {
       builder.padTo(row);
       const size = window.gather(k * maxRows, rows);
@@ -238,7 +245,6 @@ export class FastFeatures {
     }
     for (const column of columns) column.padTo(row + rows);
     coordinates?.addRun(row, rows, window, this.#starts, this.#ends);
-    if (this.#valueCount > 0) for (const column of attributes.keys.columns) column.settle(window);
   }
 }
 

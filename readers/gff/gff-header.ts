@@ -10,14 +10,14 @@ export interface FeatureParams {
   readonly comment: string;
 }
 
-/** The properties of a file that every thread needs. */
+/** The properties of a file that the parser of each chunk needs. */
 export interface FeatureHeader {
   readonly build: GenomeBuild | null;
-  /** The file is GVF: its features have alleles. */
+  /** Whether the file is GVF, whose features have alleles. */
   readonly hasAlleles: boolean;
 }
 
-/** Checks `reader_params`; `comment` is the default. */
+/** Checks `reader_params`; `comment` is the default of the parameter of that name. */
 export function featureParams(
   input: Readonly<Record<string, unknown>>,
   comment: string,
@@ -31,7 +31,7 @@ export function featureParams(
   return { build: buildParam(input.genome_build), comment: text };
 }
 
-/** Looks at the lines before the first feature: they may tell the genome build. Refuses text of another format. */
+/** Reads the lines before the first feature, which may name the genome build. Throws InputError for text of another format. */
 export async function featureHeader(
   source: HeaderSource,
   params: FeatureParams,
@@ -40,7 +40,7 @@ export async function featureHeader(
   const { comments, feature, isEmpty } = await firstLines(source, params.comment);
   if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
   const judged = judgeBuild({
-    asked: params.build,
+    requested: params.build,
     contigs: comments.flatMap((line) => {
       const region = /^##sequence-region\s+(\S+)\s+1\s+(\d+)/.exec(line);
       return region ? [[region[1]!, region[2]!] as const] : [];
@@ -63,8 +63,8 @@ export async function featureHeader(
 }
 
 /**
- * Choice: a GFF3 or GTF file names the build that its directives name, or that alone is named in the comments before the first feature;
- * without a build, records have no `genomic_coordinates`.
+ * Choice: a GFF3 or GTF file names its genome build in its directives or, if they name none, as the only build in the comments before the
+ * first feature; without a build, records have no `genomic_coordinates`.
  */
 function namedBuild(comments: readonly string[]): GenomeBuild | undefined {
   const directives = comments.filter((line) => /^#[#!]\s*genome-(?:build|version)/.test(line));
@@ -81,7 +81,7 @@ interface FirstLines {
   readonly isEmpty: boolean;
 }
 
-/** The comments up to the first feature, and that; not beyond the first megabyte. */
+/** The comments before the first feature, and the first feature, within the first megabyte. */
 async function firstLines(source: HeaderSource, comment: string): Promise<FirstLines> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
@@ -97,7 +97,7 @@ async function firstLines(source: HeaderSource, comment: string): Promise<FirstL
   }
 }
 
-/** A feature that certainly is of another format is named once here, instead of line by line. */
+/** Throws InputError for a feature that certainly is of another format: one message instead of one per line. */
 function refuseOtherFeatures(
   file: string,
   text: string,
@@ -119,7 +119,7 @@ function refuseOtherFeatures(
     );
 }
 
-/** The format in which the attributes of a feature line are written; undefined when both are possible. */
+/** The format in which the attributes of a feature line are written; undefined if they are valid in both formats. */
 function styleOf(line: string): 'gff3' | 'gtf' | undefined {
   const attributes = line.split('\t')[8];
   if (attributes === undefined) return undefined;
@@ -127,7 +127,7 @@ function styleOf(line: string): 'gff3' | 'gtf' | undefined {
   return /^\s*[^\s="]+=/.test(attributes) ? 'gff3' : undefined;
 }
 
-/** The format of a text whose first line is a feature, with its coordinates; undefined when it is not or is uncertain. */
+/** The format of a text whose first line is a feature with coordinates; undefined for other texts, and if both formats are possible. */
 export function styleOfText(start: string): 'gff3' | 'gtf' | undefined {
   const lines = start.split(/\r\n|\n|\r/);
   const first = lines.find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';

@@ -8,7 +8,7 @@ import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import { variantColumn } from '../variants.js';
 import { GvfVariants } from './gvf-variants.js';
-import { nextLineStart, lineEnd } from '../text/lines.js';
+import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
 import type { Report } from '../reader.js';
 import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
@@ -21,7 +21,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The differences between GFF3 and GTF. */
 export interface FeatureDialect {
-  /** Hands the attributes in `bytes[from..to)` over; returns what is wrong with them, or null. */
+  /** Parses the attributes in `bytes[from..to)` into `into`; returns the problem of malformed attributes, else null. */
   readonly attributes: (
     bytes: Uint8Array,
     from: number,
@@ -29,17 +29,17 @@ export interface FeatureDialect {
     into: Attributes,
     context: RecordContext,
   ) => string | null;
-  /** Reads the attributes of lines without special cases. */
-  readonly plain: () => FastAttributes;
-  /** Attributes that are lists always. */
+  /** Creates the fast path for attributes. */
+  readonly fastAttributes: () => FastAttributes;
+  /** Attributes that are always stored as lists. */
   readonly lists: ReadonlySet<string>;
-  /** Percent escapes stand for characters. */
+  /** Whether values may contain percent escapes. */
   readonly hasEscapes: boolean;
-  /** `##FASTA`, or a line that begins with `>`, ends the features. */
+  /** Whether `##FASTA`, or a line that begins with `>`, ends the features. */
   readonly hasFasta: boolean;
 }
 
-/** Walks the bytes of GFF3 and GTF straight into columns: no string, object or array per record. */
+/** Parses the bytes of GFF3 and GTF into columns, without a string, object or array per record. */
 export class FeatureParser {
   readonly #dialect: FeatureDialect;
   readonly #comment: Uint8Array;
@@ -99,10 +99,10 @@ export class FeatureParser {
     const context = this.#context;
     this.#bytes = chunk;
     context.line = 0;
-    // The general path alone looks at alleles.
+    // The fast path does not read the alleles of GVF.
     const fastFeatures = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
-      // The first feature makes the columns.
+      // The first feature is read by the general path, which adds the columns.
       if (this.#isBegun && fastFeatures !== null && fastFeatures.parse(at, this.#out)) {
         at = fastFeatures.next;
         context.line += fastFeatures.lines;
@@ -114,8 +114,7 @@ export class FeatureParser {
         const end = lineEnd(chunk, at);
         const text = chunk.subarray(at, end);
         const isDamaged = !isUtf8(text);
-        // Bytes that are not UTF-8 are read as U+FFFD each.
-        this.#bytes = isDamaged ? encoder.encode(decoder.decode(text)) : text;
+        this.#bytes = isDamaged ? repairedLine(text) : text;
         this.#line(0, isDamaged);
         at = nextLineStart(chunk, end);
       }
@@ -131,11 +130,11 @@ export class FeatureParser {
       columns: this.#columns,
       coordinates: this.#coordinates,
       attributes: this.#attributes,
-      plain: this.#dialect.plain(),
+      fastAttributes: this.#dialect.fastAttributes(),
     });
   }
 
-  /** Reads the line that begins at `start`; returns where the next one does. */
+  /** Reads the line that begins at `start`; returns the start of the next line. */
   #line(start: number, isDamaged: boolean): number {
     const bytes = this.#bytes;
     const end = this.#split(start);
@@ -146,10 +145,10 @@ export class FeatureParser {
     context.hasFailed = false;
     if (!this.#isBegun) this.#begin();
     this.#record(end - start);
-    if (isDamaged)
-      context.warn(codes.unreadableLine, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (isDamaged) context.warn(codes.unreadableLine, null, repairedWarning);
     if (context.hasFailed) {
-      this.#attributes.column.truncate(this.#out.rows); // it may not be among the others yet
+      // the column `attributes` may not have been added to the others yet
+      this.#attributes.column.truncate(this.#out.rows);
       this.#out.rollback(this.#out.rows);
     } else this.#out.endRecord();
     return nextLineStart(bytes, end);
@@ -182,7 +181,7 @@ export class FeatureParser {
     return at;
   }
 
-  /** Blank lines, comments and directives; notes it when the features end here. */
+  /** Whether a line is blank, a comment or a directive. Sets `#hasEnded` if the features end at this line. */
   #isNoFeature(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const first = bytes[start];
@@ -204,7 +203,7 @@ export class FeatureParser {
     return true;
   }
 
-  /** Columns appear in a batch that has records. */
+  /** Adds the columns at the first feature, so that a batch without records has none. */
   #begin(): void {
     this.#isBegun = true;
     if (this.#coordinates) this.#out.add(coordinatesColumn.name, this.#coordinates.column);
@@ -228,7 +227,7 @@ export class FeatureParser {
       const { attributes } = this.#dialect;
       const wrong = attributes(this.#bytes, from, to, this.#attributes, context);
       if (wrong !== null) return context.reject(codes.unreadableLine, 'attributes', wrong);
-      // An object without members cannot be stored, so its column waits for the first.
+      // An object without members cannot be stored, so the column is added with the first attribute.
       if (!this.#hasAttributes && !this.#attributes.isEmpty) {
         this.#hasAttributes = true;
         this.#out.add('attributes', this.#attributes.column);
@@ -275,7 +274,7 @@ export class FeatureParser {
     return NaN;
   }
 
-  /** One of the first three columns; the first column includes the coordinates. */
+  /** Appends one of the first three columns; with the first one, the coordinates from `first` to `last`. */
   #text(column: ValueColumn, i: number, row: number, first = NaN, last = NaN): void {
     if (this.#isNull(i)) return;
     let bytes = this.#bytes;
@@ -379,4 +378,3 @@ const columns: Columns = [
 ];
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -3,8 +3,8 @@ import type { Attributes } from './attributes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * `ID=a;Parent=b,c;Note=first%2C not second`: values are separated by commas, percent escapes stand for what separates
- * (GFF3 specification, "Column 9: attributes"). Returns what is wrong, or null.
+ * Parses `ID=a;Parent=b,c;Note=first%2C not second`: commas separate values, and percent escapes stand for separators within a value (GFF3
+ * specification, "Column 9: attributes"). Returns the problem of malformed attributes, else null.
  */
 export function gff3Attributes(
   bytes: Uint8Array,
@@ -28,7 +28,7 @@ export function gff3Attributes(
     const keyTo = trimEnd(bytes, keyFrom, at);
     if (keyTo === keyFrom) return 'an attribute has no name before its "="';
     into.key(bytes, keyFrom, keyTo, isEscaped);
-    // Choice: an attribute without a value has the empty text.
+    // Choice: an attribute without a value has the empty string.
     if (at < to && c === equals) at = readValues(bytes, at + 1, to, into, context);
     else {
       into.value(bytes, at, at, false);
@@ -42,7 +42,7 @@ export function gff3Attributes(
   return null;
 }
 
-/** The values from `from` to the next semicolon; returns where they end. */
+/** Reads the values from `from` to the next semicolon; returns their end. */
 function readValues(
   bytes: Uint8Array,
   from: number,

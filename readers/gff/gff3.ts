@@ -10,7 +10,7 @@ import { FeatureParser } from './gff-parser.js';
 import { FastGff3Attributes } from './fast-attributes.js';
 import { gff3Attributes } from './gff3-attributes.js';
 
-/** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */
+/** Attributes of which a feature may have several values by definition (GFF3 specification, "Column 9: attributes"). */
 const lists: ReadonlySet<string> = new Set(['Parent', 'Alias', 'Note', 'Dbxref', 'Ontology_term']);
 
 /** GFF3 and GVF: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
@@ -25,7 +25,7 @@ export const gff3: Reader<FeatureParams, FeatureHeader> = {
   read(chunk, header, params, out, report, options) {
     const dialect = {
       attributes: gff3Attributes,
-      plain: () => new FastGff3Attributes(),
+      fastAttributes: () => new FastGff3Attributes(),
       lists,
       hasEscapes: true,
       hasFasta: true,

@@ -3,8 +3,8 @@ import type { Attributes } from './attributes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * `gene_id "a"; tag "b"; tag "c"; level 2;`: a key, a space, and a value with or without quotes, which may hold semicolons
- * inside them (GTF 2.2, "Fields"). A key that comes again is one list. Returns what is wrong, or null.
+ * Parses `gene_id "a"; tag "b"; tag "c"; level 2;`: a key, a space, and a value with or without quotes, which may contain semicolons within
+ * them (GTF 2.2, "Fields"). A repeated key has a list of values. Returns the problem of malformed attributes, else null.
  */
 export function gtfAttributes(
   bytes: Uint8Array,
@@ -44,7 +44,10 @@ export function gtfAttributes(
   }
 }
 
-/** The quote that ends a value: one before a semicolon or the end of the column; other quotes are part of the value. */
+/**
+ * The position of the quote that ends a value, before a semicolon or the end of the column; other quotes are part of the value. -1 if there
+ * is none.
+ */
 function closingQuote(bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     if (bytes[at] !== quote) continue;

@@ -23,7 +23,7 @@ export const gtf: Reader<FeatureParams, FeatureHeader> = {
   read(chunk, header, params, out, report, options) {
     const dialect = {
       attributes: gtfAttributes,
-      plain: () => new FastGtfAttributes(),
+      fastAttributes: () => new FastGtfAttributes(),
       lists,
       hasEscapes: false,
       hasFasta: false,

@@ -11,7 +11,7 @@ import { isBases, Variants } from '../variants.js';
 export class GvfVariants {
   readonly #variants: Variants;
   readonly #build: GenomeBuild;
-  /** The bounds of the feature's allele. */
+  /** The range of the feature's allele. */
   #from = 0;
   #to = 0;
 

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 /** The decoded bytes of a text with percent escapes, which are `into[at..end)`. */
 export interface Unescaped {
   end: number;
-  /** The escapes named bytes that are not UTF-8; they became U+FFFD. */
+  /** Whether the escapes named bytes that are not UTF-8, which became U+FFFD. */
   isDamaged: boolean;
 }
 
@@ -45,7 +45,7 @@ export function unescapeBytes(
   }
 }
 
-/** Values of the hexadecimal digits; 255 for what is none. */
+/** The values of hexadecimal digits; 255 for other bytes. */
 const hex = new Uint8Array(256).fill(255);
 for (let i = 0; i < 16; i++) {
   hex[i.toString(16).charCodeAt(0)] = i;

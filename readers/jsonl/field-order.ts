@@ -4,18 +4,18 @@ import { byte, Scanner } from './scanner.js';
 /** A field of records, or a member of an object. */
 export interface OrderedField {
   readonly column: ValueColumn;
-  /** The text in front of the value: the key and the colon, without the brace or comma before them. */
+  /** The text between the brace or comma and the value: the key and the colon. */
   literal: Uint8Array;
-  /** The members, if the values are objects that the column stores. */
+  /** The members, if the values are objects with columns of their own; else null. */
   members: OrderedField[] | null;
 }
 
-/** Learns from records in which order their keys come, and with which spaces. */
+/** Learns the order of keys of records, and the spaces around them. */
 export class FieldOrder extends Scanner {
   readonly fields: OrderedField[] = [];
   #isNew = false;
 
-  /** Learns from the record at `at`, which has been read without an error into `columns`. Returns whether it taught anything. */
+  /** Learns from the record at `at`, which has been read without an error into `columns`. Returns whether the known order has changed. */
   learn(text: Uint8Array, at: number, columns: ObjectFields): boolean {
     this.open(text, at);
     this.#isNew = false;
@@ -23,7 +23,7 @@ export class FieldOrder extends Scanner {
     return this.#isNew;
   }
 
-  /** Learns from an object; returns false where its keys have another order than those before. */
+  /** Learns from an object; returns false if its keys contradict the known order. */
   #object(known: OrderedField[], columns: ObjectFields): boolean {
     let next = 0;
     this.at++;
@@ -32,7 +32,8 @@ export class FieldOrder extends Scanner {
       if (this.skipSpace() === byte.closeObject && isFirst) break;
       this.hasLoneSurrogate = false;
       const key = this.string();
-      if (this.hasLoneSurrogate) return false; // each record with this key is reported
+      // A key with a lone surrogate is reported in each record.
+      if (this.hasLoneSurrogate) return false;
       const column = columns.field(decoder.decode(key.bytes.subarray(key.from, key.to)));
       this.skipSpace();
       this.at++;

@@ -6,7 +6,7 @@ import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { nextLineStart, lineEnd } from '../text/lines.js';
+import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
 import { floatAt } from '../text/numbers.js';
 import { RecordRuns } from './record-runs.js';
 import { byte, MalformedLine, Scanner, wellFormed } from './scanner.js';
@@ -14,21 +14,22 @@ import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Runs of records of one shape are left to
- * `RecordRuns`. In the others, each key is first compared in place with the key that followed its predecessor in the record before, so that known keys need no
- * lookup by name. Strings without escapes are copied as bytes. Formats that wrap one object per line in other syntax are subclasses.
+ * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Runs of records with the same
+ * keys are read by `RecordRuns`. In other records, each key is first compared in place with the key that followed its predecessor in the
+ * previous record, so that known keys need no lookup by name. Strings without escapes are copied as bytes. Formats that wrap one object per
+ * line in other syntax are subclasses.
  */
 export class JsonlParser extends Scanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   protected readonly fields: ObjectFields;
   protected readonly context: RecordContext;
-  /** The records end at this line, whatever follows. */
+  /** Whether the records end at this line, whatever follows. */
   protected hasEnded = false;
   readonly #skipped: SkippedValues;
   readonly #runs: RecordRuns | null;
 
-  /** `hasRuns`: each line is a record and nothing else, so that many can be read at once. */
+  /** `hasRuns`: each line is a record and nothing else, so that `RecordRuns` can be used. */
   constructor(out: BatchBuilder, report: Report, columns: Columns, hasRuns = false) {
     super();
     this.#out = out;
@@ -54,7 +55,7 @@ export class JsonlParser extends Scanner {
     for (context.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
       const { at } = this;
       const run = runs?.read(chunk, at, context.line + 1) ?? 0;
-      this.at = run > 0 ? runs!.next : at; // reading a run moves it
+      this.at = run > 0 ? runs!.next : at; // reading a run changes the position
       context.line += run;
       if (run > 0) continue;
       context.line++;
@@ -85,7 +86,7 @@ export class JsonlParser extends Scanner {
   #repairedLine(chunk: Uint8Array): void {
     const from = this.at;
     const to = lineEnd(chunk, from);
-    this.open(encoder.encode(decoder.decode(chunk.subarray(from, to))), 0);
+    this.open(repairedLine(chunk.subarray(from, to)), 0);
     this.#line(true);
     this.open(chunk, nextLineStart(chunk, to));
   }
@@ -105,12 +106,7 @@ export class JsonlParser extends Scanner {
     this.hasLoneSurrogate = false;
     try {
       this.#record();
-      if (isRepaired)
-        context.warn(
-          codes.unreadableLine,
-          null,
-          'bytes that are not UTF-8 were replaced by U+FFFD',
-        );
+      if (isRepaired) context.warn(codes.unreadableLine, null, repairedWarning);
       if (this.hasLoneSurrogate)
         context.warn(
           codes.unreadableLine,
@@ -127,13 +123,13 @@ export class JsonlParser extends Scanner {
     else this.#out.endRecord(context.line);
   }
 
-  /** Reads the value at an offset within a record of a run. */
+  /** Reads the value at an offset within a record of a run into a column. */
   #valueAt(column: ValueColumn, at: number, depth: number): void {
     this.at = at;
     this.depth = depth;
     this.hasLoneSurrogate = false;
     this.#value(column);
-    // The record gets a warning.
+    // Only the general path can report the lone surrogate as a warning of its record.
     if (this.hasLoneSurrogate) throw new TrialEnded();
   }
 
@@ -186,7 +182,7 @@ export class JsonlParser extends Scanner {
     }
   }
 
-  /** Parses a key and its colon; returns the column of the field. `guess` is compared in place first. */
+  /** Parses a key and its colon; returns the column of the field, which is `guess` if its key is at this position. */
   #key(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
     const { bytes } = this;
     if (bytes[this.at] !== byte.quote)
@@ -316,7 +312,7 @@ export class JsonlParser extends Scanner {
 
   #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
     let value = isInteger ? NaN : floatAt(this.bytes, from, this.at);
-    // `floatAt` leaves out texts of very many digits.
+    // `floatAt` returns NaN for texts of very many digits.
     const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.at));
     if (value !== value) value = Number(text);
     if (!Number.isFinite(value)) this.#addInfinity(column, value);
@@ -346,10 +342,7 @@ export class JsonlParser extends Scanner {
     column.addString(utf8, 0, utf8.length);
   }
 
-  /**
-   * Validates a value without a column and moves past it. `path` is null for a value whose field has no column because the import has
-   * too many.
-   */
+  /** Validates a value that has no column and moves past it. `path` is null if the field has no column because the import has too many. */
   #skip(path: string | null): void {
     const open = this.bytes[this.at]!;
     if (open !== byte.openObject && open !== byte.openList) {

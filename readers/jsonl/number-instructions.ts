@@ -1,22 +1,22 @@
 import { powersOfTen } from '../text/numbers.js';
-import { above, add, advance, below, byteAt, either, get, here, int, isHere, leave, same, set, sub, when } from './instructions.js'; // prettier-ignore
+import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrent, lessThan, or, set, sub } from './instructions.js'; // prettier-ignore
 
-/** The most digits of a whole number that a double holds, whatever they are, and of the numbers that the instructions read. */
+/** Maximum number of digits of a whole number that a double always holds exactly, and of the numbers that the instructions read. */
 const exactDigits = 15;
 const mostDigits = 18;
 
-/** The locals that `number` needs, and in which it leaves what it has read. */
+/** The locals that `number` uses, and in which it leaves its results. */
 export const numberLocals = {
   locals: ['begin', 'byte', 'digits', 'decimals', 'exponent', 'isNegative', 'isSmall', 'isDouble', 'isRead'], // prettier-ignore
   longs: ['mantissa'],
   doubles: ['number', 'sum', 'power', 'back', 'correction', 'highA', 'lowA', 'highB', 'lowB'],
 } as const;
 
-/** Moves past digits; each is first added to what was read before. */
+/** Moves past digits; `add` adds each digit to the value read so far. */
 const digits = (add: string): string => `
   loop
-    ${set('byte', sub(here, int(48)))}
-    ${below(get('byte'), int(10))}
+    ${set('byte', sub(currentByte, int(48)))}
+    ${lessThan(get('byte'), int(10))}
     if
       ${add}
       ${advance('at')}
@@ -53,7 +53,7 @@ const split = (local: string, high: string, low: string): string => `
   f64.sub
   local.set $${low}`;
 
-/** What is missing from `$back`, the product of `$number` and `$power`: as `lowPart` of `readers/text/numbers.ts`. */
+/** The rounding error of `$back`, the product of `$number` and `$power`, as `lowPart` of `readers/text/numbers.ts` computes it. */
 const lowPart = `
   ${split('number', 'highA', 'lowA')}
   ${split('power', 'highB', 'lowB')}
@@ -75,7 +75,7 @@ const lowPart = `
   f64.sub
   f64.sub`;
 
-/** The quotient and the correction, plus or minus the possible error. */
+/** The corrected quotient, plus or minus the largest possible error. */
 const corrected = (operation: string): string => `
   local.get $number
   local.get $correction
@@ -114,28 +114,28 @@ const correct = `
   local.set $number`;
 
 /**
- * Moves past a number of JSON; leaves the block `done` if there is none. `$isDouble` tells whether it has a fraction or an exponent, and `$isRead`
- * whether it is in `$number`: integers of many digits are not, nor doubles with many digits or a large exponent, nor one that is too close to the middle between
- * two doubles. `powers` is the address of `powersOfTen`.
+ * Moves past a number of JSON; leaves the block `done` if there is none. `$isDouble` tells whether the number has a fraction or an
+ * exponent, and `$isRead` whether its value is in `$number`, which excludes integers of many digits, doubles with many digits or a large
+ * exponent, and doubles that are too close to the middle between two others. `powers` is the address of `powersOfTen`.
  */
 export const number = (powers: number): string => `
   ${set('isDouble', int(0))}
   ${set('isRead', int(0))}
-  ${set('isNegative', isHere('-'))}
+  ${set('isNegative', isCurrent('-'))}
   ${advance('at', get('isNegative'))}
   ${set('begin', get('at'))}
   i64.const 0
   local.set $mantissa
   ${mantissaDigits}
   ${set('digits', sub(get('at'), get('begin')))}
-  ${leave('done', `${get('digits')}\ni32.eqz`)}
-  ${same(byteAt(get('begin')), int(48))}
+  ${breakIf('done', `${get('digits')}\ni32.eqz`)}
+  ${equals(byteAt(get('begin')), int(48))}
   if
-    ${leave('done', above(get('digits'), int(1)))}
+    ${breakIf('done', greaterThan(get('digits'), int(1)))}
     ${set('digits', int(0))}
   end
   ${set('decimals', int(0))}
-  ${isHere('.')}
+  ${isCurrent('.')}
   if
     ${advance('at')}
     ${set('begin', get('at'))}
@@ -143,7 +143,7 @@ export const number = (powers: number): string => `
     i32.eqz
     if
       loop
-        ${isHere('0')}
+        ${isCurrent('0')}
         if
           ${advance('at')}
           br 1
@@ -154,20 +154,20 @@ export const number = (powers: number): string => `
     ${mantissaDigits}
     ${advance('digits', sub(get('at'), get('decimals')))}
     ${set('decimals', sub(get('at'), get('begin')))}
-    ${leave('done', `${get('decimals')}\ni32.eqz`)}
+    ${breakIf('done', `${get('decimals')}\ni32.eqz`)}
     ${set('isDouble', int(1))}
   end
-  ${same(`${here}\n${int(32)}\ni32.or`, int(101))}
+  ${equals(`${currentByte}\n${int(32)}\ni32.or`, int(101))}
   if
     ${advance('at')}
-    ${set('isSmall', isHere('-'))}
-    ${advance('at', either(isHere('+'), get('isSmall')))}
+    ${set('isSmall', isCurrent('-'))}
+    ${advance('at', or(isCurrent('+'), get('isSmall')))}
     ${set('begin', get('at'))}
     ${set('exponent', int(0))}
     ${exponentDigits}
-    ${leave('done', same(get('at'), get('begin')))}
+    ${breakIf('done', equals(get('at'), get('begin')))}
     ${set('isDouble', int(1))}
-    ${when(above(sub(get('at'), get('begin')), int(3)), set('digits', int(mostDigits + 1)))}
+    ${ifThen(greaterThan(sub(get('at'), get('begin')), int(3)), set('digits', int(mostDigits + 1)))}
     ${sub(get('decimals'), get('exponent'))}
     ${add(get('decimals'), get('exponent'))}
     ${get('isSmall')}
@@ -179,7 +179,7 @@ export const number = (powers: number): string => `
     ${get('isDouble')}
     i32.eqz
     if
-      ${leave('number', above(get('digits'), int(exactDigits)))}
+      ${breakIf('number', greaterThan(get('digits'), int(exactDigits)))}
       i64.const 0
       local.get $mantissa
       i64.sub
@@ -191,8 +191,8 @@ export const number = (powers: number): string => `
       ${set('isRead', int(1))}
       br $number
     end
-    ${leave('number', above(get('digits'), int(mostDigits)))}
-    ${leave('number', above(get('decimals'), int(powersOfTen.length - 1)))}
+    ${breakIf('number', greaterThan(get('digits'), int(mostDigits)))}
+    ${breakIf('number', greaterThan(get('decimals'), int(powersOfTen.length - 1)))}
     ${add(`${get('decimals')}\n${int(3)}\ni32.shl`, int(powers))}
     f64.load
     local.set $power
@@ -202,7 +202,7 @@ export const number = (powers: number): string => `
     local.get $power
     f64.div
     local.set $number
-    ${when(above(get('digits'), int(exactDigits)), correct)}
+    ${ifThen(greaterThan(get('digits'), int(exactDigits)), correct)}
     ${get('isNegative')}
     if
       local.get $number

@@ -5,16 +5,16 @@ import type { OrderedField } from './field-order.js';
 import { fieldWords, recordAddresses, recordsKernel, wordsOfField } from './record-kernel.js';
 
 /**
- * A part of a text in which runs of records with the same order of keys are found. The cells of field `i`, counted with the members in front of it, begin at
- * `i * maxRows`: the place of each value, and its number (`recordsKernel`).
+ * A part of a text in which runs of records with the same order of keys are found. The cells of field `i`, counted with the members of the
+ * fields before it, begin at index `i * maxRows`. A cell holds the range of a value in the text, and its number (`recordsKernel`).
  */
 export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): number }> {
   readonly numbers: Float64Array;
-  /** The most records of a run. */
+  /** Maximum number of records of a run. */
   maxRows = 0;
-  /** Offset in the text of what comes after the run. */
+  /** Offset in the text of the first byte after the run. */
   next = 0;
-  /** Offset of the buffer's content in the text. */
+  /** Offset in the text of the buffer's first byte. */
   base = 0;
   readonly #memory: Uint8Array;
   readonly #words: Int32Array;
@@ -30,7 +30,7 @@ export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[])
     new Float64Array(buffer, powers, powersOfTen.length).set(powersOfTen);
   }
 
-  /** Sets the fields of the records that are found from now on, perhaps in another text. Returns false if these are too many. */
+  /** Sets the fields of the records that `find` looks for, perhaps in another text. Returns false if there are too many fields. */
   setFields(fields: readonly OrderedField[]): boolean {
     const { fields: root, literals, end } = recordAddresses;
     const count = countOf(fields);
@@ -51,14 +51,17 @@ export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[])
     ]!;
   }
 
-  /** Finds a run of `least` to `most` records from that at `at` on; returns their number, 0 if there are fewer, whose end is `next` all the same. */
+  /**
+   * Finds a run of `least` to `most` records that begins at `at`, and sets `next` to its end; returns the number of records, or 0 if there
+   * are fewer than `least`.
+   */
   find(text: Uint8Array, at: number, least: number, most: number): number {
     if (at < this.base || at >= this.base + this.length) this.#openAt(text, at);
     const { fields: root } = recordAddresses;
     const count = this.#records(at, most);
     this.next = this.base + this.#word(root, 'cells') - this.bytes.byteOffset;
     if (count < least) return 0;
-    // What was seen of the values of a record that is not counted does not count, either.
+    // The kernel stopped within a record: the run is read again without it, so that its kinds of values are not counted.
     if (this.#word(root, 'kinds') !== 0) this.#records(at, count);
     return count;
   }
@@ -67,7 +70,7 @@ export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[])
   #openAt(text: Uint8Array, at: number): void {
     this.open(text, at);
     this.length = this.bytes.lastIndexOf(10, this.length - 1) + 1;
-    // No value continues here.
+    // No value extends beyond the last line.
     this.bytes.fill(0, this.length, this.length + 16);
     this.base = at;
   }
@@ -81,7 +84,7 @@ export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[])
     return this.exports.records(begin + at - this.base, begin + this.length, Math.min(most, this.maxRows), budgets.stringBytes, root); // prettier-ignore
   }
 
-  /** Writes fields from an address on; returns where they end. */
+  /** Writes fields from an address on; returns the address of their end. */
   #addFields(fields: readonly OrderedField[], parent: number, from: number): number {
     let at = from;
     for (const { literal, members } of fields) {
@@ -109,7 +112,7 @@ export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[])
   }
 }
 
-/** The number of fields, members counted. */
+/** The number of fields, including members. */
 export function countOf(fields: readonly OrderedField[]): number {
   return fields.reduce((sum, { members }) => sum + 1 + countOf(members ?? []), 0);
 }

@@ -1,23 +1,25 @@
 import type { Kernel } from '../../engine/core/wasm-assembler.js';
 import { powersOfTen } from '../text/numbers.js';
 import { scanAddresses, scanCells } from '../text/scan-buffer.js';
-import { above, add, advance, below, byteAt, differ, either, get, here, int, isHere, leave, same, set, sub, when } from './instructions.js'; // prettier-ignore
+import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrent, lessThan, notEquals, or, set, sub } from './instructions.js'; // prettier-ignore
 import { number, numberLocals } from './number-instructions.js';
 
-/** What the kernel knows of a field, or of the record as a whole: words of 32 bits behind one another. */
+/** The layout of the kernel's description of a field, in 32-bit words. The record as a whole has such a description, too: its root. */
 export const fieldWords = {
-  /** The address of the text in front of the value: the key and the colon, without the brace or comma before them. */
+  /** The address of the text between the brace or comma and the value: the key and the colon. */
   literal: 0,
   literalBytes: 1,
-  /** The address of the field after this one and its members; of the record, the end of all fields. */
+  /** The address of the next field, after the members of this one; in the root, the end of all fields. */
   next: 2,
-  /** The address of the object around it. */
+  /** The address of the enclosing object. */
   parent: 3,
-  /** Where the cells of the field begin, as bytes after those of the first field; of the record, where the text after the last record begins. */
+  /**
+   * The offset of the field's cells, in bytes from those of the first field; in the root, the address of the text after the last record.
+   */
   cells: 4,
-  /** The kinds of its values, as bits of `valueKinds`; of the record, 1 while one is read. */
+  /** The kinds of the field's values, as bits of `valueKinds`; in the root, 1 while a record is being read. */
   kinds: 5,
-  /** 1 for an object whose members are fields. */
+  /** 1 for an object whose members are fields, else 0. */
   isObject: 6,
 } as const;
 
@@ -38,7 +40,7 @@ export const valueKinds = {
   other: 64,
 } as const;
 
-/** Bytes for the fields and for their literals; a literal is followed by a vector's width of other bytes. */
+/** Bytes reserved for the fields and for their literals. A literal is padded by the width of a vector. */
 const fieldBytes = 64 << 10;
 const literalBytes = 64 << 10;
 
@@ -47,10 +49,10 @@ const powers = numbers + 8 * scanCells;
 const fields = powers + 8 * powersOfTen.length;
 const literals = fields + fieldBytes;
 
-/** Addresses of what the kernel needs besides the text: the numbers of all cells, powers of ten, fields and literals. */
+/** Addresses of the data that the kernel uses besides the text: the numbers of all cells, powers of ten, fields and literals. */
 export const recordAddresses = { numbers, powers, fields, literals, end: literals + literalBytes } as const; // prettier-ignore
 
-/** The number of a cell without one, and of doubles that the kernel does not read. */
+/** The number (a double) in a cell whose value is no number, or is one that the kernel leaves to its caller. */
 const nan = 'i64.const 0x7ff8000000000000';
 const one = 'i64.const 0x3ff0000000000000';
 
@@ -67,16 +69,16 @@ const cellOf = (field: string): string =>
   set('cell', add(word(field, 'cells'), `${get('record')}\n${int(2)}\ni32.shl`));
 const setKinds = (field: string, bits: string): string =>
   `${add(get(field), int(4 * fieldWords.kinds))}\n${bits}\ni32.store`;
-/** Notes the kind of a value of a field. */
+/** Adds the kind of a value to the kinds of its field. */
 const note = (field: string, bits: string): string =>
-  setKinds(field, either(word(field, 'kinds'), bits));
+  setKinds(field, or(word(field, 'kinds'), bits));
 const absentCell = [
   store(scanAddresses.from, int(0)),
   store(scanAddresses.to, int(0)),
   storeNumber(nan),
 ].join('\n');
 
-/** Marks the fields from `$field` to `$last` as absent and moves on to the latter. */
+/** Marks the fields from `$field` up to `$last` as absent in the current record, and sets `$field` to `$last`. */
 const skipFields = `
   loop
     ${get('field')}
@@ -94,19 +96,19 @@ const skipFields = `
 /** Moves past the rest of a string and its closing quote. */
 const restOfString = `
   loop $string
-    ${leave('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
-    ${set('byte', here)}
+    ${breakIf('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
+    ${set('byte', currentByte)}
     ${advance('at')}
-    ${when(same(get('byte'), int(92)), advance('at'))}
-    ${leave('string', differ(get('byte'), int(34)))}
+    ${ifThen(equals(get('byte'), int(92)), advance('at'))}
+    ${breakIf('string', notEquals(get('byte'), int(34)))}
   end`;
 
-/** Moves past a string; it is a text unless it has escapes or is too long. */
+/** Moves past a string; its kind is `text` unless it has escapes or is too long. */
 const text = `
   ${advance('at')}
   ${set('begin', get('at'))}
   loop $scan
-    ${leave('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
+    ${breakIf('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
     ${get('at')}
     v128.load
     local.tee $v
@@ -129,8 +131,8 @@ const text = `
     end
   end
   ${advance('at', `${get('bits')}\ni32.ctz`)}
-  ${leave('done', below(here, int(32)))}
-  ${isHere('"')}
+  ${breakIf('done', lessThan(currentByte, int(32)))}
+  ${isCurrent('"')}
   ${sub(get('at'), get('begin'))}
   ${get('mostBytes')}
   i32.le_u
@@ -146,36 +148,37 @@ const text = `
   ${kind('other')}
   br $value`;
 
-/** Moves past an object without fields or a list. */
+/** Moves past a list, or past an object whose members are no fields. */
 const nested = `
   ${set('depth', int(0))}
   loop $nested
-    ${leave('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
-    ${set('bits', here)}
+    ${breakIf('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
+    ${set('bits', currentByte)}
     ${advance('at')}
-    ${when(same(get('bits'), int(34)), restOfString)}
+    ${ifThen(equals(get('bits'), int(34)), restOfString)}
     ${set('bits', `${get('bits')}\n${int(32)}\ni32.or`)}
-    ${when(same(get('bits'), int(123)), advance('depth'))}
-    ${when(same(get('bits'), int(125)), advance('depth', int(-1)))}
-    ${leave('nested', get('depth'))}
+    ${ifThen(equals(get('bits'), int(123)), advance('depth'))}
+    ${ifThen(equals(get('bits'), int(125)), advance('depth', int(-1)))}
+    ${breakIf('nested', get('depth'))}
   end
   ${kind('other')}
   br $value`;
 
 /** Moves past one of the literals `true`, `false` and `null`. */
 const constant = (text: string, then: string): string => `
-  ${same(`${get('at')}\ni32.load`, int(Buffer.from(text).readInt32LE(0)))}
+  ${equals(`${get('at')}\ni32.load`, int(Buffer.from(text).readInt32LE(0)))}
   if
-    ${text.length > 4 ? leave('done', differ(byteAt(add(get('at'), int(4))), int(text.charCodeAt(4)))) : ''}
+    ${text.length > 4 ? breakIf('done', notEquals(byteAt(add(get('at'), int(4))), int(text.charCodeAt(4)))) : ''}
     ${advance('at', int(text.length))}
     ${then}
     br $value
   end`;
 
 /**
- * Reads lines from `$at` on, at most `$records`, whose objects have no keys but those of the fields, in their order; some may be missing.
- * Of the value of each field, its place goes to the cells of the field: `from` and `to` of a text or a number, else only `from`, 0 if it is absent; and its
- * number. Returns how many lines could be read. The first one that is not JSON, or has other keys or spaces in other places than the fields say, ends them.
+ * Reads up to `$records` lines from `$at` on, whose objects have only the keys of the fields, in their order; some keys may be missing. For
+ * each field, the range of its value is written to the cells: `from` and `to` for a text or a number, `from` alone for other values, 0 if
+ * the value is absent; and its number. Stops at the first line that is not JSON, or has other keys or other spaces. Returns the number of
+ * lines read.
  */
 export const recordsKernel: Kernel = {
   name: 'records',
@@ -200,8 +203,8 @@ export const recordsKernel: Kernel = {
         ${add(get('root'), int(4 * fieldWords.cells))}
         ${get('at')}
         i32.store
-        ${leave('done', `${get('record')}\n${get('records')}\ni32.ge_u`)}
-        ${leave('done', differ(here, int(123)))}
+        ${breakIf('done', `${get('record')}\n${get('records')}\ni32.ge_u`)}
+        ${breakIf('done', notEquals(currentByte, int(123)))}
         ${setKinds('root', int(1))}
         ${advance('at')}
         ${set('object', get('root'))}
@@ -209,7 +212,7 @@ export const recordsKernel: Kernel = {
         loop $key
           block $found
             loop $find
-              ${leave('done', same(get('field'), word('object', 'next')))}
+              ${breakIf('done', equals(get('field'), word('object', 'next')))}
               ${set('literal', word('field', 'literal'))}
               ${set('size', word('field', 'literalBytes'))}
               ${set('i', int(0))}
@@ -228,7 +231,7 @@ export const recordsKernel: Kernel = {
                 i32.ge_u
                 br_if $found
                 ${advance('i', int(16))}
-                ${leave('compare', same(get('bits'), int(16)))}
+                ${breakIf('compare', equals(get('bits'), int(16)))}
               end
               ${set('last', word('field', 'next'))}
               ${skipFields}
@@ -240,14 +243,14 @@ export const recordsKernel: Kernel = {
           ${store(scanAddresses.from, offset)}
           ${storeNumber(nan)}
           block $value
-            ${when(isHere('"'), text)}
-            ${isHere('{')}
+            ${ifThen(isCurrent('"'), text)}
+            ${isCurrent('{')}
             ${word('field', 'isObject')}
             i32.and
             if
               ${advance('at')}
               ${kind('object')}
-              ${isHere('}')}
+              ${isCurrent('}')}
               if
                 ${advance('at')}
                 br $value
@@ -257,15 +260,15 @@ export const recordsKernel: Kernel = {
               ${advance('field', int(4 * wordsOfField))}
               br $key
             end
-            ${set('bits', `${here}\n${int(32)}\ni32.or`)}
-            ${when(same(get('bits'), int(123)), nested)}
+            ${set('bits', `${currentByte}\n${int(32)}\ni32.or`)}
+            ${ifThen(equals(get('bits'), int(123)), nested)}
             ${constant('null', `${absentCell}\n${kind('absent')}`)}
             ${constant('true', `${storeNumber(one)}\n${kind('boolean')}`)}
             ${constant('false', `${storeNumber('i64.const 0')}\n${kind('boolean')}`)}
             ${number(powers)}
             ${store(scanAddresses.to, offset)}
             ${kind('double')}
-            ${when(`${get('isDouble')}\ni32.eqz`, kind('integer'))}
+            ${ifThen(`${get('isDouble')}\ni32.eqz`, kind('integer'))}
             ${get('isRead')}
             if
               ${numberCell}
@@ -273,29 +276,29 @@ export const recordsKernel: Kernel = {
               f64.store
               br $value
             end
-            ${when(`${get('isDouble')}\ni32.eqz`, kind('other'))}
+            ${ifThen(`${get('isDouble')}\ni32.eqz`, kind('other'))}
           end
           ${note('field', get('kind'))}
           ${set('last', word('field', 'next'))}
           ${advance('field', int(4 * wordsOfField))}
           ${skipFields}
           loop $close
-            ${set('byte', here)}
+            ${set('byte', currentByte)}
             ${advance('at')}
-            ${leave('key', same(get('byte'), int(44)))}
-            ${leave('done', differ(get('byte'), int(125)))}
+            ${breakIf('key', equals(get('byte'), int(44)))}
+            ${breakIf('done', notEquals(get('byte'), int(125)))}
             ${set('last', word('object', 'next'))}
             ${skipFields}
-            ${differ(get('object'), get('root'))}
+            ${notEquals(get('object'), get('root'))}
             if
               ${set('object', word('object', 'parent'))}
               br $close
             end
           end
-          ${advance('at', isHere('\r'))}
-          ${leave('done', differ(here, int(10)))}
+          ${advance('at', isCurrent('\r'))}
+          ${breakIf('done', notEquals(currentByte, int(10)))}
           ${advance('at')}
-          ${leave('done', above(get('at'), get('end')))}
+          ${breakIf('done', greaterThan(get('at'), get('end')))}
           ${setKinds('root', int(0))}
           ${advance('record')}
           br $line

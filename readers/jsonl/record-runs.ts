@@ -9,21 +9,21 @@ import { countOf, recordBuffer } from './record-buffer.js';
 import { valueKinds } from './record-kernel.js';
 import { byte, MalformedLine } from './scanner.js';
 
-/** Reads the value at an offset of the text into a column; `depth` is the number of objects around it. */
+/** Reads the value at an offset of the text into a column; `depth` is the number of enclosing objects. */
 type AddValueAt = (column: ValueColumn, at: number, depth: number) => void;
 
-/** After so many searches that found no run, or so many runs that were given up, a chunk is read record by record. */
-const mostFailures = 100;
-const mostTrials = 16;
-/** The most records from which the order of keys is learned. */
-const mostLessons = 50;
-/** The fewest records of a run: the parser is faster with fewer. */
-const leastRows = 16;
+/** The number of failed searches for a run, and of abandoned runs, after which a chunk is read record by record. */
+const maxFailures = 100;
+const maxFailedRuns = 16;
+/** Maximum number of records from which the order of keys is learned. */
+const maxLearnedRecords = 50;
+/** Minimum number of records of a run: below it, the general path is faster. */
+const minRows = 16;
 
 /**
- * The fast path: finds runs of records with known keys in a known order, and appends them column by column. Values that are neither texts without escapes
- * nor plain numbers, booleans or objects are read one by one. Where one of them would be reported, the whole run is left to `JsonlParser`, as are all other
- * records.
+ * The fast path: finds runs of records with known keys in a known order, and appends their values column by column. A value that is neither
+ * a text without escapes nor a plain number, boolean or object is read by the general path. A run with a value that has to be reported is
+ * left to `JsonlParser`, and so are all records outside of runs.
  */
 export class RecordRuns {
   /** Offset in the text of the record after the run. */
@@ -33,14 +33,16 @@ export class RecordRuns {
   readonly #read: AddValueAt;
   readonly #order = new FieldOrder();
   readonly #buffer = recordBuffer();
-  #isOn = true;
-  /** Up to this offset of the text, records are left to the parser. */
-  #until = 0;
-  #most = Infinity;
-  #lessons = 0;
+  #isEnabled = true;
+  /** The offset in the text up to which records are left to the parser. */
+  #generalUntil = 0;
+  #maxRows = Infinity;
+  #learnedRecords = 0;
   #failures = 0;
-  #trials = 0;
-  /** The number of the field that is appended next, the objects around it, and the keys of one record of the run, at most. */
+  #failedRuns = 0;
+  /**
+   * The number of the field that is appended next, the number of objects around it, and the maximum number of keys in a record of the run.
+   */
   #field = 0;
   #depth = 1;
   #keys = 0;
@@ -51,33 +53,37 @@ export class RecordRuns {
     this.#read = read;
   }
 
-  /** Learns from a record that the parser has read into `fields`. */
+  /** Learns the order of keys from a record that the parser has read into `fields`. */
   learn(text: Uint8Array, at: number, fields: ObjectFields): void {
-    if (!this.#isOn || at < this.#until || ++this.#lessons > mostLessons) return;
-    if (this.#order.learn(text, at, fields)) this.#isOn = this.#buffer.setFields(this.#order.fields); // prettier-ignore
+    if (!this.#isEnabled || at < this.#generalUntil || ++this.#learnedRecords > maxLearnedRecords)
+      return;
+    if (this.#order.learn(text, at, fields)) this.#isEnabled = this.#buffer.setFields(this.#order.fields); // prettier-ignore
   }
 
-  /** Appends a run of records from that at `at` on, the first of them on line `line`; returns their number, 0 if the first is left to the parser. */
+  /**
+   * Appends a run of records that begins at `at`, on line `line`; returns the number of its records, or 0 if the record at `at` is left to
+   * the parser.
+   */
   read(text: Uint8Array, at: number, line: number): number {
-    if (!this.#isOn || at < this.#until || this.#order.fields.length === 0) return 0;
-    const count = this.#buffer.find(text, at, leastRows, this.#most);
+    if (!this.#isEnabled || at < this.#generalUntil || this.#order.fields.length === 0) return 0;
+    const count = this.#buffer.find(text, at, minRows, this.#maxRows);
     this.next = this.#buffer.next;
     if (count > 0 && this.#append(count)) {
-      this.#failures = this.#trials = 0;
-      this.#most = Math.max(this.#most, 2 * count);
+      this.#failures = this.#failedRuns = 0;
+      this.#maxRows = Math.max(this.#maxRows, 2 * count);
       this.#out.endRecords(count, line);
       return count;
     }
-    this.#until = this.next;
-    if (count === 0) this.#isOn = ++this.#failures < mostFailures;
+    this.#generalUntil = this.next;
+    if (count === 0) this.#isEnabled = ++this.#failures < maxFailures;
     else {
-      this.#isOn = ++this.#trials < mostTrials;
-      this.#most = Math.max(leastRows, count >> 1);
+      this.#isEnabled = ++this.#failedRuns < maxFailedRuns;
+      this.#maxRows = Math.max(minRows, count >> 1);
     }
     return 0;
   }
 
-  /** Appends the values of a run; returns false, and leaves nothing of it, if something would be reported. */
+  /** Appends the values of a run; returns false, with nothing appended, if a value has to be reported. */
   #append(count: number): boolean {
     const { rows } = this.#out;
     this.#field = 0;
@@ -118,7 +124,10 @@ export class RecordRuns {
     this.#appendValues(column, row, first, count);
   }
 
-  /** Appends values that all are texts, numbers or booleans; returns false if there are others, or the column does not store them unchanged. */
+  /**
+   * Appends values that are all texts, numbers or booleans; returns false if there is any other value, or if the column does not store them
+   * unchanged.
+   */
   #appendRun(column: ValueColumn, kinds: number, first: number, count: number): boolean {
     if (column.storesJson) return false;
     const { integer, double, text, boolean } = valueKinds;
@@ -170,7 +179,7 @@ export class RecordRuns {
     return true;
   }
 
-  /** Reads the numbers of many digits and those with an exponent; returns false if one is too large for a double. */
+  /** Reads the numbers that the kernel has not read (many digits, large exponents); returns false if one is too large for a double. */
   #readDoubles(first: number, count: number): boolean {
     const { bytes, from, to, numbers } = this.#buffer;
     for (let i = first; i < first + count; i++) {
@@ -192,7 +201,7 @@ export class RecordRuns {
       column.padTo(row + i);
       context.record++;
       context.keys = 0;
-      // The place of a text is behind its quote.
+      // The cell of a text begins behind its quote.
       this.#read(column, base + start - (bytes[start - 1] === byte.quote ? 1 : 0), this.#depth);
       most = Math.max(most, context.keys);
     }

@@ -30,7 +30,7 @@ export abstract class Scanner {
   protected depth = 0;
   /** Start of the current line, for messages. */
   protected lineStart = 0;
-  /** The line has an escape of a lone surrogate, which became U+FFFD. */
+  /** Whether the line has an escape of a lone surrogate, which became U+FFFD. */
   protected hasLoneSurrogate = false;
   readonly #span: ScannedString = { bytes: this.bytes, from: 0, to: 0 };
   #scratch: Uint8Array = new Uint8Array(1024);
@@ -76,7 +76,7 @@ export abstract class Scanner {
     this.at += text.length;
   }
 
-  /** Scans the string that begins here; returns it without quotes and escapes. */
+  /** Scans the string at the current position; returns it without quotes and escapes. */
   protected string(): ScannedString {
     const { bytes, end } = this;
     const from = this.at + 1;

@@ -34,7 +34,7 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
   const positionsStart = /"positions"\s*:\s*\[/g;
   for (let found = positionsStart.exec(line); found !== null; found = positionsStart.exec(line)) {
     const header = headerBefore(line.slice(0, positionsStart.lastIndex));
-    if (header === undefined) continue; // "positions" is part of a string of the header
+    if (header === undefined) continue; // The match is part of a string of the header.
     if (header === null)
       throw fail('there is no header object before the positions: Nirvana writes "header" first');
     const restOfLine = line.slice(positionsStart.lastIndex).trimStart();

@@ -13,7 +13,7 @@ export class NirvanaParser extends JsonlParser {
   readonly #out: BatchBuilder;
   readonly #build: GenomeBuild | null;
   #coordinates: Coordinates | null = null;
-  // Offsets of the values of this record from which its coordinates are derived; -1 for a missing value.
+  // Offsets of the values from which the coordinates of the current record are derived; -1 for a missing value.
   #chromosomeAt = -1;
   #positionAt = -1;
   #svEndAt = -1;

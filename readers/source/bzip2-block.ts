@@ -22,13 +22,16 @@ export class BlockDecoder {
   #unreadBits = 0;
   #unreadCount = 0;
 
-  // The bit reader: `#bitCount` bits in the low bits of `#bits` come before `#input[#at]`.
+  // The bits that have been read from the input and not consumed: the low `#bitCount` bits of `#bits`. They precede `#input[#at]`.
   #input: Uint8Array = new Uint8Array(0);
   #at = 0;
   #bits = 0;
   #bitCount = 0;
 
-  /** The current block: a byte of text in the low 8 bits, the index of the entry that follows it in the text in the upper 24. */
+  /**
+   * The current block: each entry has a byte of text in the low 8 bits, and in the upper 24 the index of the entry that follows in the
+   * text.
+   */
   #links = new Uint32Array(0);
   /** Number of entries that have not been decoded into text. */
   #entriesLeft = 0;
@@ -261,7 +264,7 @@ export class BlockDecoder {
   /** Inverts the Burrows-Wheeler transform: links each byte of `#links` to the one that follows it in the text. */
   #invertTransform(count: number): void {
     const links = this.#links;
-    const positions = new Uint32Array(257); // of the next entry of each byte in sorted order
+    const positions = new Uint32Array(257); // the next entry of each byte in sorted order
     for (let i = 0; i < count; i++) positions[links[i]! + 1]!++;
     for (let i = 1; i < 257; i++) positions[i]! += positions[i - 1]!;
     for (let i = 0; i < count; i++) {

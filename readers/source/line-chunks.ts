@@ -6,7 +6,7 @@ import { concatenateBytes, isZeroFrom } from './decompress.js';
 import { lineTooLong, tooMuchDecoded, truncatedInput } from './errors.js';
 import type { ChunkOptions, Chunks } from './source.js';
 
-/** Ranges of an uncompressed file; the threads that load them find the line ends. */
+/** Ranges of an uncompressed file; the threads that load a range find its line ends. */
 export async function* rangeChunks(
   file: FileReader,
   { name, bodyOffset, targetBytes }: ChunkOptions,
@@ -54,7 +54,7 @@ export async function* blockChunks(
     const end = at + size;
     if (end > file.bytes) throw truncatedInput(name, at);
     lastDecoded = littleEndian32(window, end - 4 - windowFrom);
-    decodedBytes += lastDecoded; // inflating the block later checks the size that it claims
+    decodedBytes += lastDecoded; // inflating the block later verifies this size
     if (decodedBytes > budgets.decompressedBytes) throw tooMuchDecoded(name);
     at = end;
     if (decodedBytes >= wantedOffset) {

@@ -30,7 +30,7 @@ export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
   if (ref.kind !== 'bytes') release(new Uint8Array(bytes.buffer));
 }
 
-/** Most last lines of a range end within this many bytes after it. */
+/** Number of bytes after a range that are read together with it; most last lines end within them. */
 const tailBytes = 64 << 10;
 
 /** Loads the lines of a range. A last line that ends soon after the range is read together with it, without a copy. */
@@ -54,7 +54,7 @@ async function loadRange(
   return lines;
 }
 
-/** The number of bytes that the last line may have after this chunk, within the budget for lines. */
+/** The number of bytes that the last line may extend beyond this chunk, within the budget for lines. */
 function bytesLeft(text: Uint8Array, start: number): number {
   return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
 }

@@ -15,8 +15,8 @@ import {
 } from './utf16.js';
 
 /**
- * Opens a file of the data folder as a source; its compression is found from its content. `encoding` is the one that the request declares,
- * null if the text may be UTF-16, which then is decoded as it is unpacked; undefined for readers of UTF-8 alone.
+ * Opens a file of the data folder as a source; its compression is found from its content. `encoding` is the encoding that the request
+ * declares, null if UTF-16 is to be detected (it is decoded while the file is decompressed), and undefined for readers of UTF-8 alone.
  */
 export async function openSource(
   path: string,
@@ -61,7 +61,7 @@ export async function openSource(
       warnings,
       chunks(offset, targetBytes, signal, splitter) {
         const options = { name, bodyOffset: offset + markBytes, targetBytes, signal };
-        // Threads read the chunks of such a file themselves.
+        // Pool threads read the chunks of an uncompressed UTF-8 file directly.
         const isDirect = order === undefined;
         if (isDirect && compression === 'plain')
           return splitter ? recordRangeChunks(file, options, splitter) : rangeChunks(file, options);
@@ -85,7 +85,7 @@ export async function openSource(
 
 const notUtf16 = 'bytes that are not UTF-16 were replaced by U+FFFD';
 
-/** The order of the bytes of UTF-16 text: as the mark says, or the request, or the bytes; undefined for other text. */
+/** The byte order of UTF-16 text, by its byte order mark, or the request, or the first bytes; undefined for other text. */
 function orderOf(start: Uint8Array, encoding: DeclaredEncoding): Utf16 | undefined {
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
   return detectedUtf16(start) ?? (encoding === 'utf-16' ? 'utf-16le' : undefined);
@@ -97,7 +97,7 @@ function refuseSecondCompression(text: Uint8Array, name: string, decodesUtf16: b
   }
 }
 
-/** The file was read as plain gzip; its blocks are checked here for what only they show, such as a missing end block. */
+/** Decompresses a BGZF file as plain gzip, and checks the structure of its blocks as well, such as a missing end block. */
 async function* withBlocksChecked(
   chunks: Chunks,
   file: FileReader,

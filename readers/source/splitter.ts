@@ -37,7 +37,7 @@ export interface SplitFault {
   readonly message: string;
 }
 
-/** The bytes without the dropped ranges, moved together in place. */
+/** Removes the dropped ranges from the bytes in place; returns the remaining bytes. */
 export function withoutDropped(
   bytes: Uint8Array<ArrayBuffer>,
   dropped: Split['dropped'],

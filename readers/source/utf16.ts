@@ -1,10 +1,10 @@
 /** An order of the two bytes of a code unit. */
 export type Utf16 = 'utf-16le' | 'utf-16be';
 
-/** The encodings that a request may declare; null: UTF-8, or what is detected. */
+/** The encodings that a request may declare; null stands for UTF-8 or a detected encoding. */
 export type DeclaredEncoding = 'utf-8' | 'latin-1' | 'utf-16' | 'utf-16le' | 'utf-16be' | null;
 
-/** Bytes from the start of a text in which its code units are looked for. */
+/** Number of bytes at the start of a text from which its encoding is detected. */
 export const utf16Sample = 1024;
 
 /** The encoding that a byte order mark of UTF-16 names; undefined without such a mark, and for UTF-32. */
@@ -34,7 +34,7 @@ export function detectedUtf16(start: Uint8Array): Utf16 | undefined {
   return odd > even ? 'utf-16le' : 'utf-16be';
 }
 
-/** Decodes UTF-16 to UTF-8, piece by piece. What is not UTF-16 becomes U+FFFD, and `damaged` is called. */
+/** Decodes UTF-16 to UTF-8, piece by piece. Invalid code units become U+FFFD, and `damaged` is called. */
 export async function* fromUtf16(
   pieces: AsyncIterable<Uint8Array>,
   order: Utf16,
@@ -44,7 +44,7 @@ export async function* fromUtf16(
   for await (const piece of pieces) {
     const bytes = Buffer.concat([restOfBytes, piece]);
     let wholeLength = bytes.length & ~1;
-    // A pair of surrogates is decoded as one.
+    // Both halves of a surrogate pair are decoded together.
     const lead = order === 'utf-16le' ? bytes[wholeLength - 1]! : bytes[wholeLength - 2]!;
     if (wholeLength > 0 && lead >= 0xd8 && lead <= 0xdb) wholeLength -= 2;
     restOfBytes = Buffer.from(bytes.subarray(wholeLength));
@@ -58,7 +58,7 @@ export async function* fromUtf16(
   }
 }
 
-/** `bytes` is a copy, which may be changed. */
+/** Decodes whole code units; changes `bytes`, which must be a copy. */
 function decodeUtf16(bytes: Buffer, order: Utf16, damaged: () => void): Uint8Array {
   const text = (order === 'utf-16be' ? bytes.swap16() : bytes).toString('utf16le');
   if (text.isWellFormed()) return Buffer.from(text);

@@ -19,8 +19,8 @@ export function nonFinite(bytes: Uint8Array, from: number, to: number): NonFinit
 }
 
 /**
- * Reports a NaN or infinite number of a field with one value, and returns false for any other text. It is null with a warning, and an error
- * if somebody declared the type of the field.
+ * Reports a NaN or infinite number of a field with one value, and returns false for any other text. The value is null with a warning; it is
+ * an error if somebody declared the type of the field.
  */
 export function reportNonFinite(
   bytes: Uint8Array,

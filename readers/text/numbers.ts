@@ -63,14 +63,17 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-/** The relative distance up to which the sum of two doubles may be the middle between two others: much more than the rounding errors below. */
+/**
+ * The relative distance within which the sum of two doubles may be the middle between two other doubles: much more than the rounding errors
+ * of `longDecimalAt`.
+ */
 const margin = 1e-28;
 
 /**
- * The decimal `bytes[from..to)` of up to 30 digits, of up to 22 after the point, rounded as `Number` rounds it and without a string; NaN for any other text, and
- * where the value is so close to the middle between two doubles that only more digits can tell. The digits are the sum of two doubles, and so is
- * their quotient by a power of ten, but for less than 10^-30 of it (Dekker, "A floating-point technique for extending the available precision",
- * 1971).
+ * The decimal `bytes[from..to)` of up to 30 digits, of which up to 22 follow the point, rounded as `Number` rounds it and without a string;
+ * NaN for any other text, and for a value that is so close to the middle between two doubles that only more digits can decide. The digits
+ * are represented as the sum of two doubles, and so is their quotient by a power of ten, with an error below 10^-30 of it (Dekker, "A
+ * floating-point technique for extending the available precision", 1971).
  */
 export function longDecimalAt(bytes: Uint8Array, from: number, to: number): number {
   const isNegative = bytes[from] === 45;
@@ -80,7 +83,7 @@ export function longDecimalAt(bytes: Uint8Array, from: number, to: number): numb
     if (digit >= 0 && digit <= 9) {
       if (digits < 15) high = high * 10 + digit;
       else low = low * 10 + digit;
-      if (digits > 0 || digit > 0) digits++; // zeros in front do not count
+      if (digits > 0 || digit > 0) digits++; // leading zeros are no significant digits
     } else if (bytes[at] === 46 && point < 0) point = at;
     else return NaN;
   }
@@ -147,15 +150,15 @@ export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): 
 }
 
 /**
- * Whether a text that is not an integer is a number with a fraction or an exponent, such as `2.444`: some headers declare the type
- * Integer for keys with such values. An integer beyond the range is not: it is an error.
+ * Whether a text that is not an integer is a number with a fraction or an exponent, such as `2.444`: some headers declare the type Integer
+ * for keys with such values. False for an integer out of range, which is an error.
  */
 export function isWiderNumber(bytes: Uint8Array, from: number, to: number): boolean {
   const text = latin1(bytes, from, to);
   return to - from < 80 && decimal.test(text) && /[.eE]/.test(text);
 }
 
-/** What is missing from the rounded product `high` of two doubles, exactly (Dekker's product, with Veltkamp's splitting). */
+/** The exact difference between the product of two doubles and the rounded product `high` (Dekker's product, with Veltkamp's splitting). */
 function lowPart(a: number, b: number, high: number): number {
   const scaledA = a * 134_217_729;
   const highA = scaledA - (scaledA - a);

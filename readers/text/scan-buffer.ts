@@ -21,7 +21,7 @@ const outAddress = toAddress + 4 * scanCells;
 const endsAddress = outAddress + scanBytes + slack;
 const endAddress = endsAddress + 4 * scanCells;
 
-/** The addresses of the text and of the ranges for further kernels, and where the memory ends that `ScanBuffer` uses itself. */
+/** The addresses of the text and of the ranges, for further kernels, and the end of the memory that `ScanBuffer` uses itself. */
 export const scanAddresses = {
   text,
   from: fromAddress,
@@ -60,7 +60,7 @@ export class ScanBuffer<E = object> {
   /** Starts and ends of the ranges for `gather`. */
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** The gathered ranges, one after the other, and the end of each; `offsets` begins with a 0 in front of the ends. */
+  /** The gathered ranges, one after the other, and the end of each range; `offsets` has these ends after a leading 0. */
   readonly gathered: Uint8Array;
   readonly ends: Int32Array;
   readonly offsets: Int32Array;

@@ -29,7 +29,7 @@ export function appendAnnotations(
     const last = isCall && end > at && bytes[end - 1] === 41 ? end - 1 : end;
     let extra: ListBuilder | null = null;
     for (let i = 0, start = at; start <= last; i++) {
-      // The first subfield of SnpEff's old form `EFFECT(a|b)` ends at the bracket.
+      // In SnpEff's old form `EFFECT(a|b)`, the opening bracket ends the first subfield.
       const bracket = isCall && i === 0 ? 40 : 124;
       let stop = start;
       while (stop < last && bytes[stop] !== 124 && bytes[stop] !== bracket) stop++;
@@ -40,7 +40,7 @@ export function appendAnnotations(
           if (!report.tolerates(entry, codes.invalidValue, message))
             return { code: codes.invalidValue, message, isReported: true };
           extra = extraParts(entry);
-          // Empty parts before this one keep the others in their places.
+          // Empty parts before this one are stored as null, so that each part keeps its index.
           for (let k = parts.length; k < i; k++) extra.items.appendNull();
         }
         const fault =
@@ -62,7 +62,7 @@ export function appendAnnotations(
   return null;
 }
 
-/** The column of the surplus parts of annotations, created on first use, without a value yet for the annotation being read. */
+/** The list of an annotation's surplus parts, created on first use and padded to the annotation being read. */
 function extraParts({ items, extra }: KeyBuilder): ListBuilder {
   const struct = items as StructBuilder;
   const column = struct.child(extra!) as ListBuilder;

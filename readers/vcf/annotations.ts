@@ -9,7 +9,7 @@ import type { VcfLine } from './line.js';
  * without annotation is one record. Without subfields in the header, the values of the key are exploded as they are.
  */
 export class Annotations {
-  /** Annotations on this line; 0 when the key is absent. */
+  /** Number of annotations on this line; 0 when the key is absent. */
   count = 0;
   /** The value of the key is `bytes[from..to)`. */
   from = 0;
@@ -50,7 +50,7 @@ export class Annotations {
     this.to = at;
   }
 
-  /** The end of an annotation. */
+  /** The offset of the end of an annotation. */
   endOf(index: number): number {
     return index + 1 < this.count ? this.starts[index + 1]! - 1 : this.to;
   }
@@ -93,7 +93,7 @@ export class Annotations {
     this.starts[this.count++] = at;
   }
 
-  /** The alleles by every name that annotations may use for them; the tool's own form has precedence. */
+  /** The index of an allele by each name that annotations may use for it; the form that the tool itself writes has precedence. */
   #names(reference: string, alleles: readonly string[]): ReadonlyMap<string, number> {
     const names = new Map<string, number>();
     const add = (list: readonly string[]) =>
@@ -121,7 +121,9 @@ export class Annotations {
   }
 }
 
-/** The alleles as VEP writes them: without the first base that all alleles of an insertion or deletion share, `-` when empty. */
+/**
+ * The alleles as VEP writes them: without the first base, if all alleles of an insertion or deletion share it, and `-` for an empty allele.
+ */
 function trimmedAlleles(reference: string, alleles: readonly string[]): readonly string[] {
   const all = [reference, ...alleles].filter((allele) => !allele.includes('*'));
   const isShared = all.every((allele) => allele[0] === reference[0]);

@@ -3,7 +3,7 @@ import { AppError, invalid } from '../../engine/core/errors.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';
 import type { VcfParams } from './vcf-params.js';
-import type { Definition, VcfHeader } from './vcf-header.js';
+import type { KeyDefinition, VcfHeader } from './vcf-header.js';
 import { symbolsKey } from './known-sources.js';
 
 /** The columns that a header declares, in the order of the record (contract 10.6). */
@@ -58,7 +58,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
 
 /** The descriptions that a VCF header gives its fields, and the entity type of `variant`. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
-  const definitionsOf = (root: string, definitions: readonly Definition[]) =>
+  const definitionsOf = (root: string, definitions: readonly KeyDefinition[]) =>
     definitions
       .filter((one) => one.description !== '')
       .map((one) => ({
@@ -115,7 +115,7 @@ function subfieldNames(description: string): string[] {
 /** Subfields whose values are lists joined with `&`. */
 const joinedSubfields = new Set(['Annotation', 'Consequence']);
 
-function infoColumn(definition: Definition, parts: readonly string[] | undefined): Column {
+function infoColumn(definition: KeyDefinition, parts: readonly string[] | undefined): Column {
   if (parts === undefined) return definedColumn(definition);
   const children = parts.map((name) => ({
     ...scalarColumn(name, 'string'),
@@ -124,7 +124,7 @@ function infoColumn(definition: Definition, parts: readonly string[] | undefined
   return { ...objectColumn(definition.id, children), isList: true };
 }
 
-const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
+const storedTypes: Readonly<Record<KeyDefinition['type'], StoredType>> = {
   Integer: 'integer',
   Float: 'double',
   Flag: 'boolean',
@@ -132,7 +132,7 @@ const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
   String: 'string',
 };
 
-function definedColumn({ id, number, type }: Definition): Column {
+function definedColumn({ id, number, type }: KeyDefinition): Column {
   const isList = type !== 'Flag' && number !== '1' && number !== '0';
   return { ...scalarColumn(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
 }
@@ -155,11 +155,11 @@ function withPhysicalNames(columns: Columns): Columns {
   }));
 }
 
-/** A physical name for `name` that is not in `taken`, which holds the names in use in lower case and gets the new one. */
-export function freePhysical(name: string, taken: Set<string>): string {
+/** A physical name for `name` that is not in `usedNames`, which holds the names in use in lower case and gets the new one. */
+export function freePhysical(name: string, usedNames: Set<string>): string {
   let physical = name === '' ? '~1' : name;
-  for (let n = 2; taken.has(physical.toLowerCase()); n++) physical = `${name}~${n}`;
-  taken.add(physical.toLowerCase());
+  for (let n = 2; usedNames.has(physical.toLowerCase()); n++) physical = `${name}~${n}`;
+  usedNames.add(physical.toLowerCase());
   return physical;
 }
 

@@ -90,8 +90,8 @@ export function readSamples(
 }
 
 /*
- * Each function below appends the value that begins at `at` and returns its end, or -1 when it needs the general path. The caller
- * checks the character that ends the value.
+ * Each function below appends the value that begins at `at` and returns its end, or -1 if the value needs the general path. The
+ * caller checks the character that ends the value.
  */
 
 function readInteger(
@@ -247,10 +247,13 @@ function readText(
   return end;
 }
 
-/** Texts up to this many bytes are handled here. */
+/** Maximum number of bytes of a text in the fast path. */
 const longest = 1000;
 
-/** Appends null and returns the end of a value that is `.` or empty: a missing list, not a list of one missing item; else -1. */
+/**
+ * Appends null and returns the end of a value that is `.` or empty, which is a missing list, not a list of one missing item; returns -1 for
+ * any other value.
+ */
 function missingEnd(column: ColumnBuilder, bytes: Uint8Array, at: number, to: number): number {
   const end = at < to && bytes[at] === 46 ? at + 1 : at;
   if (end < to && bytes[end] !== 58 && bytes[end] !== 9) return -1;

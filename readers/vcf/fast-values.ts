@@ -5,8 +5,8 @@ import { powersOfTen } from '../text/numbers.js';
 import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /**
- * The fast path: appends a value of plain numbers, or of text without escapes, in a single pass over its bytes. Returns the end of
- * the value, or -1 with nothing appended when the value needs the general path. It handles most values of real files.
+ * The fast path for a value of plain numbers, or of text without escapes, in a single pass over its bytes. Returns the end of the value, or
+ * -1 with nothing appended if the value needs the general path. Most values of real files are such.
  */
 export function appendFast(
   entry: KeyBuilder,

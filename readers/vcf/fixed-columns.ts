@@ -25,7 +25,7 @@ export class FixedColumns {
   readonly #alternates: ListBuilder<Utf8Builder>;
   readonly #qual: DoubleBuilder;
   readonly #filter: ListBuilder<Utf8Builder>;
-  /** Somebody declared the type of `qual`. */
+  /** Whether somebody declared the type of `qual`. */
   readonly isQualDeclared: boolean;
   readonly #buildName: Uint8Array;
   /** The build in upper case and a dash: the prefix of `variant`. */
@@ -65,8 +65,8 @@ export class FixedColumns {
   }
 
   /**
-   * Turns the columns of alleles longer than a string may be into columns of type `text`. Calls `report` for each, and returns false as soon as
-   * `report` does.
+   * Changes the columns of alleles that are longer than a string may be into columns of type `text`. Calls `report` for each column, and
+   * returns false as soon as `report` does.
    */
   widen(
     line: VcfLine,

@@ -41,11 +41,11 @@ export interface InfoOptions {
   readonly decodes: boolean;
   readonly out: BatchBuilder;
   readonly report: Report;
-  /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
+  /** Dotted names of declared integers that are stored as doubles; after adding a name, the parser rejects the line. */
   readonly widened: Set<string>;
   /** The interpretations of keys. */
   readonly meanings: readonly Meaning[];
-  /** The annotations of the line, if each becomes a record, and their key. */
+  /** The annotations of the line and their key, if each annotation becomes a record; else null. */
   readonly annotations: Annotations | null;
   readonly exploded: string | null;
 }
@@ -66,7 +66,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   /** Undeclared keys that so far occurred without a value only. */
   readonly #flags = new Set<KeyBuilder>();
   readonly #decoder = new TextDecoder();
-  /** The first key of the line before. */
+  /** The first key of the previous line. */
   #first: KeyBuilder | null = null;
   #isAdded = false;
   // The bytes of the record being parsed.
@@ -139,7 +139,7 @@ export class InfoParser implements InfoExtent, ValueReport {
           if (c === 61)
             return this.#reject(codes.unreadableLine, null, 'a value without a key in INFO');
           if (c === 59) {
-            // `;;` and a trailing `;` are empty.
+            // An empty item: `;;` or a trailing `;`.
             at++;
             continue;
           }
@@ -247,7 +247,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#known.get(name));
   }
 
-  /** Stores END and SVLEN for `symbolStop`. */
+  /** Keeps the values of END and SVLEN for `symbolStop`. */
   #noteExtent(entry: KeyBuilder, from: number, to: number): void {
     if (entry.role === KeyRole.End) this.end = integerAt(this.#bytes, from, to);
     else if (entry.role === KeyRole.Svlen) {

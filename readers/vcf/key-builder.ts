@@ -23,7 +23,7 @@ export interface ValueFault {
   readonly isReported?: boolean;
 }
 
-/** Reports what can be stored in another form than it is written in. */
+/** Receives warnings about values that are stored in another form than the file has. */
 export interface ValueReport {
   /** Reports a warning; returns false if strict validation makes it an error. */
   tolerates(entry: KeyBuilder, code: number, message: string): boolean;
@@ -35,10 +35,10 @@ export const enum KeyKind {
   Integer,
   Long,
   Double,
-  /** A declared Integer that is stored as a double, because a value of the chunk is a fraction. */
+  /** An Integer of the header that is stored as a double, because a value of the chunk is a fraction. */
   Widened,
   Text,
-  /** ISO dates, in a field that is declared as a date. */
+  /** ISO dates, in a field that somebody declared as a date. */
   Date,
   /** A field of JSON text: the value is a JSON string. */
   Json,
@@ -67,14 +67,14 @@ export interface KeyBuilder {
   readonly role: KeyRole;
   /** The byte that separates the values of a list. */
   readonly separator: number;
-  /** Another byte that separates them; -1 for none. */
+  /** A second byte that separates the values; -1 for none. */
   readonly otherSeparator: number;
   /** Somebody declared the type of the field. */
   readonly isDeclared: boolean;
   /** The builders of the annotation parts that the header names, and the column for further parts. */
   readonly parts: readonly ColumnBuilder[];
   readonly extra: Column | null;
-  /** The key that followed in the line before: most files repeat the order of their keys. */
+  /** The key after this one in the previous line: most lines have the same order of keys. */
   next: KeyBuilder | null;
 }
 

@@ -1,28 +1,31 @@
-import type { Definition, Meaning, VcfHeader } from './vcf-header.js';
+import type { KeyDefinition, Meaning, VcfHeader } from './vcf-header.js';
 import type { VcfParams } from './vcf-params.js';
 
 /** A source of VCF files that is recognized by its header. */
 interface KnownSource {
   readonly name: string;
-  /** `described` has the descriptions of the INFO keys. */
+  /** Whether a header is from this source; `described` holds the descriptions of the INFO keys. */
   readonly recognizes: (meta: string, described: Descriptions) => boolean;
-  /** The separators of keys, and of all keys whose description matches a pattern. */
+  /** The separators of values by key, and one for all keys whose description matches a pattern. */
   readonly separators?: Readonly<Record<string, string>>;
   readonly described?: readonly (readonly [RegExp, string])[];
-  /** Keys that begin with gene symbols, and what ends a symbol. */
+  /** Keys whose values begin with gene symbols, with the characters that end a symbol. */
   readonly symbols?: Readonly<Record<string, string>>;
-  /** Keys of annotations, and their part with the gene symbol. */
+  /** Keys of annotations, with the name of the subfield that holds the gene symbol. */
   readonly genes?: Readonly<Record<string, string>>;
 }
 
 type Descriptions = ReadonlyMap<string, string>;
 
-/** Names of diseases and of review states hold commas, which separate nothing. */
+/** Names of diseases and review states contain commas that are no separators. */
 const diseaseKeys = ['CLN', 'ONC', 'SCI'].flatMap((kind) =>
   ['DN', 'DNINCL', 'DISDB', 'DISDBINCL', 'REVSTAT'].map((key) => [`${kind}${key}`, '|'] as const),
 );
 
-/** The keys of ClinVar as dbSNP and ClinVar before 2017 write them: commas between alleles, bars within one, commas of names as `\x2c`. */
+/**
+ * The ClinVar keys as dbSNP, and ClinVar before 2017, write them: commas separate alleles, bars separate the values of one allele, and a
+ * comma within a name is `\x2c`.
+ */
 const byAllele = Object.fromEntries(
   ['ACC', 'DBN', 'DISDB', 'DN', 'DSDB', 'DSDBID', 'ORIGIN', 'REVSTAT', 'SIG', 'SRC', 'SRCID', 'VI'].map((key) => [`CLN${key}`, ',|']),
 ); // prettier-ignore
@@ -90,9 +93,9 @@ const knownSources: readonly KnownSource[] = [
 ]; // prettier-ignore
 
 /**
- * How the INFO keys of a header are meant, by the table of known sources and by the request, which wins. Choice: keys of the known
- * sources ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are split at their own separators; GENEINFO gives a list of gene symbols. A file
- * that has two keys of ClinVar is one of ClinVar for these keys.
+ * The interpretations of the INFO keys of a header, from the table of known sources and from the request, which has precedence. Choice:
+ * keys of the known sources ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are split at their own separators; GENEINFO gives a list of
+ * gene symbols. A file that has two keys of ClinVar counts as ClinVar for these keys.
  */
 export function meaningsOf(
   { info, meta }: Pick<VcfHeader, 'info' | 'meta'>,
@@ -118,7 +121,7 @@ export function meaningsOf(
 
 function meaningIn(
   { name: source, separators = {}, described = [], symbols = {}, genes = {} }: KnownSource,
-  { id, type, number, description }: Definition,
+  { id, type, number, description }: KeyDefinition,
   descriptions: Descriptions,
 ): Meaning | null {
   if (type !== 'String' && type !== 'Character') return null;

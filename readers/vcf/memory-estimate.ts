@@ -2,7 +2,7 @@ import type { Columns } from '../../engine/core/types.js';
 import { Annotations } from './annotations.js';
 import type { HeaderSource } from '../reader.js';
 
-/** The first record is examined up to this many bytes. */
+/** Maximum number of bytes of the first record that are examined. */
 const sampleBytes = 1 << 18;
 
 /**
@@ -21,7 +21,7 @@ export async function memoryPerByte(
   try {
     ({ bytes } = await source.bytes(bodyOffset + sampleBytes));
   } catch {
-    return 1; // the chunk with the damage reports it
+    return 1; // the reader of the damaged chunk reports the error
   }
   const end = bytes.indexOf(10, bodyOffset);
   const text = (end < 0 ? bytes.length : end) - bodyOffset;
@@ -44,7 +44,7 @@ export async function memoryPerByte(
   return 1 + (records * all + (records - 1) * shared) / text;
 }
 
-/** Bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
+/** Number of bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
 function bytesOf(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {
     if (children) return sum + (isList ? 4 : 0) + bytesOf(children);

@@ -28,7 +28,7 @@ export interface SampleOptions {
   readonly report: Report;
   /** The column that the dataset already has. */
   readonly existing: Column | undefined;
-  /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
+  /** Dotted names of declared integers that are stored as doubles; after adding a name, the parser rejects the line. */
   readonly widened: Set<string>;
 }
 
@@ -49,12 +49,12 @@ export class SampleParser implements ValueReport {
   /** The columns of the dataset by key. */
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
-  /** FORMAT of the line before, which most files repeat, and its keys. */
+  /** FORMAT of the previous line, which most lines repeat, and its keys. */
   #formatBytes: Uint8Array = new Uint8Array(0);
   #format: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastKey[] = [];
   readonly #allNames: PackedTexts;
-  /** Lines that needed the general path, less those that did not. */
+  /** Number of lines that needed the general path, minus the number of those that did not. */
   #generalLines = 0;
   #lineNumber = 0;
 
@@ -89,7 +89,7 @@ export class SampleParser implements ValueReport {
     out.add(key, column);
   }
 
-  /** Reserves space for the samples of this many records, at most for those that fit into `bytes` bytes of text. */
+  /** Reserves space for the samples of this many records, but not for more records than `bytes` bytes of text can hold. */
   reserveRows(records: number, bytes: number): void {
     this.#struct.reserveRows(Math.min(records * this.#names.length, bytes >> 1));
   }
@@ -157,13 +157,13 @@ export class SampleParser implements ValueReport {
     return true;
   }
 
-  /** Choice: a sample column without characters has no values, as one that is `.`; it is a warning. */
+  /** Choice: an empty sample column has no values, like one that is `.`; it is a warning. */
   #toleratesEmpty(name: Uint8Array): boolean {
     const message = `the column of sample "${latin1(name, 0, name.length)}" is empty: it has no values, as "."`;
     return !this.#report.warn(this.#lineNumber, codes.unreadableLine, this.#field, message);
   }
 
-  /** Parses the samples by the fast path; returns false, with nothing appended, when a value needs the general one. */
+  /** Parses the samples by the fast path; returns false, with nothing appended, if a value needs the general path. */
   #readFast(bytes: Uint8Array, from: number, to: number): boolean {
     const struct = this.#struct;
     const format = this.#format;
@@ -242,7 +242,7 @@ export class SampleParser implements ValueReport {
   #entry(name: string): KeyBuilder {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
-      // `name` is the sample's name; the values of a FORMAT key with that name get another one.
+      // `name` is the key of the sample's name, so a FORMAT key `name` is stored under another one.
       const unique = name === 'name' ? 'name~format' : name;
       const knownColumn = this.#known.get(unique);
       const physical = knownColumn?.physical ?? freePhysical(name, this.#physicalNames);

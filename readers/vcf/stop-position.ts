@@ -12,7 +12,7 @@ export interface InfoExtent {
 
 /** Types of structural variants whose span on the reference is SVLEN (VCF 4.5, section 3, SVLEN). */
 const spanningTypes = new Set(['DEL', 'DUP', 'INV', 'CNV']);
-/** Types of adjacencies: callers that write END for them mean a position on another chromosome. */
+/** Types of adjacencies: where callers write END for one, it is a position on another chromosome. */
 const adjacencies = new Set(['BND', 'TRA', 'CTX']);
 
 // Choice: the stop of a record is the last base of REF, except for symbolic alleles (`<DEL>`). Up to VCF 4.3 that is INFO END, or

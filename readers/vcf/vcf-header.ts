@@ -8,18 +8,18 @@ import type { HeaderSource } from '../reader.js';
 export interface Meaning {
   /** The name of the INFO key. */
   readonly id: string;
-  /** The character that separates the values, or two of which either does; undefined for the comma of VCF. */
+  /** The character that separates the values, or two characters of which each does; undefined for the comma of VCF. */
   readonly separator?: string;
   /** The characters that end the gene symbols with which values begin; the symbols are also stored as a list. */
   readonly symbolsEndAt?: string;
   /** The field below `info` that holds gene symbols. */
   readonly genes?: readonly string[];
-  /** The known source that says so; null for the request. */
+  /** The name of the known source that gives this interpretation; null for the request. */
   readonly source: string | null;
 }
 
 /** An `##INFO` or `##FORMAT` line. */
-export interface Definition {
+export interface KeyDefinition {
   readonly id: string;
   readonly number: string;
   readonly type: 'Integer' | 'Float' | 'Flag' | 'Character' | 'String';
@@ -30,18 +30,18 @@ export interface Definition {
 export interface VcfHeader {
   /** `4.3` as a number; 4.2 when the file does not say. */
   readonly version: number;
-  readonly info: readonly Definition[];
-  readonly format: readonly Definition[];
+  readonly info: readonly KeyDefinition[];
+  readonly format: readonly KeyDefinition[];
   readonly hasFormat: boolean;
   readonly samples: readonly string[];
   readonly build: GenomeBuild;
-  /** The meta lines that tell where the file comes from, cut at 200 characters. */
+  /** The meta lines that describe the origin of the file, cut at 200 characters. */
   readonly meta: readonly string[];
   /** The interpretations of INFO keys. */
   readonly meanings: readonly Meaning[];
 }
 
-/** The header, and the offset and the number of lines at which it ends. */
+/** The header, and the offset and line number of its end. */
 export interface ParsedHeader {
   readonly header: VcfHeader;
   readonly bodyOffset: number;
@@ -56,8 +56,8 @@ export async function readHeader(
 ): Promise<ParsedHeader> {
   const lines = new HeaderLines(source);
   const warnings: string[] = [];
-  const info = new Map<string, Definition>();
-  const format = new Map<string, Definition>();
+  const info = new Map<string, KeyDefinition>();
+  const format = new Map<string, KeyDefinition>();
   const hints: string[] = [];
   const meta: string[] = [];
   let version = 4.2;
@@ -77,7 +77,7 @@ export async function readHeader(
       const row = columnRow(text, fail);
       if (!hasVersion) warnings.push('the line ##fileformat is missing: read as VCF 4.2');
       await lines.skipComments();
-      const judged = judgeBuild({ ...buildEvidence(hints), asked: build, fallback: 'GRCh37' });
+      const judged = judgeBuild({ ...buildEvidence(hints), requested: build, fallback: 'GRCh37' });
       warnings.push(...judged.warnings);
       return {
         header: {
@@ -210,7 +210,7 @@ function columnRow(
 const types = new Set(['Integer', 'Float', 'Flag', 'Character', 'String']);
 
 function defineKey(
-  into: Map<string, Definition>,
+  into: Map<string, KeyDefinition>,
   text: string,
   kind: string,
   fail: (message: string) => InputError,
@@ -235,7 +235,7 @@ function defineKey(
   into.set(id, {
     id,
     number,
-    type: type as Definition['type'],
+    type: type as KeyDefinition['type'],
     description: values.get('Description') ?? '',
   });
 }

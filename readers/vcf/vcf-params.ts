@@ -13,7 +13,7 @@ export interface VcfParams {
   readonly explodes: boolean;
   /** The separators of values in fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
   readonly split: ReadonlyMap<string, string | null>;
-  /** The table of known sources is used. */
+  /** Whether the table of known sources is used. */
   readonly usesKnownSources: boolean;
 }
 

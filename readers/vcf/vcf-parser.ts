@@ -16,6 +16,7 @@ import type { VcfHeader } from './vcf-header.js';
 import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
+import { repairedLine, repairedWarning } from '../text/lines.js';
 import { floatAt, integerAt, isDigits, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
@@ -30,7 +31,9 @@ export interface VcfParserOptions {
   readonly report: Report;
   /** Columns that the dataset already has. */
   readonly existing: Columns;
-  /** Dotted names of fields declared Integer whose values are fractions. After adding one, the parser gives up, and the chunk is read again. */
+  /**
+   * Dotted names of fields declared Integer whose values are fractions. After adding a name, the parser stops, and the chunk is read again.
+   */
   readonly widened: Set<string>;
 }
 
@@ -136,9 +139,8 @@ export class VcfParser {
   #parseUnchecked(text: Uint8Array): void {
     let valid = text;
     if (!isUtf8(text)) {
-      const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
-      if (this.#report.warn(this.#line.number, codes.unreadableLine, null, message)) return;
-      valid = new TextEncoder().encode(replacing.decode(text));
+      if (this.#report.warn(this.#line.number, codes.unreadableLine, null, repairedWarning)) return;
+      valid = repairedLine(text);
     }
     this.#searchIn(valid);
     this.#parseLine(valid, 0, valid.length);
@@ -174,7 +176,7 @@ export class VcfParser {
     const width = this.#width;
     let count = 0;
     for (let at = from; at < to && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
-    // INFO and FORMAT are long, so the next tab is searched for.
+    // INFO and FORMAT are long, so their end is found by a native search for the next tab.
     for (const wanted = width === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
       const tab = this.#tabAfter(tabs[count - 1]!);
       if (tab >= to) break;
@@ -350,9 +352,6 @@ export class VcfParser {
     return false;
   }
 }
-
-/** Replaces invalid bytes by U+FFFD and keeps byte order marks. */
-const replacing = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Minimum size of a record in bytes. */
 const recordBytes = 256;

@@ -9,7 +9,7 @@ export class XmlFault extends Error {
   }
 }
 
-/** The bytes that mean something in XML. */
+/** The bytes with a meaning in XML. */
 export const byte = {
   tab: 9,
   lineFeed: 10,
@@ -34,16 +34,19 @@ export function isSpace(c: number | undefined): boolean {
   return c === 32 || c === 10 || c === 9 || c === 13;
 }
 
-/** 1 for the bytes that a name may hold, 2 for those that it may begin with too; everything beyond ASCII may. */
+/** 1 for a byte that a name may contain, 2 for one that a name may also begin with; all bytes beyond ASCII may begin a name. */
 export const nameBytes = new Uint8Array(256);
 for (let c = 0; c < 256; c++) {
   const letter = String.fromCharCode(c);
   nameBytes[c] = c >= 128 || /[A-Za-z_:]/.test(letter) ? 2 : /[-.0-9]/.test(letter) ? 1 : 0;
 }
 
-/** 1 for the bytes at which plain text stops: markup, references, line ends to be unified, `]`, characters that XML forbids. */
+/**
+ * 1 for the bytes at which the fast scan of a text stops: markup, references, line ends to be unified, `]`, and characters that XML
+ * forbids.
+ */
 export const textStops = new Uint8Array(256);
-/** As `textStops`, for the value of an attribute, in which white space becomes blanks. */
+/** The bytes at which the fast scan of an attribute value stops: those of `textStops`, and white space, which becomes blanks. */
 export const valueStops = new Uint8Array(256);
 for (let c = 0; c < 32; c++) {
   textStops[c] = c === byte.lineFeed || c === byte.tab ? 0 : 1;
@@ -64,7 +67,7 @@ export function isCharacter(code: number): boolean {
 export function findText(bytes: Uint8Array, text: string, at: number): number {
   const size = text.length - 1;
   const last = text.charCodeAt(size);
-  // Texts between markup are short, so that a loop beats a native search.
+  // Texts between markup are short, so a loop is faster than a native search.
   for (let i = at + size; i < bytes.length; i++)
     if (bytes[i] === last && standsAt(bytes, text, i - size)) return i - size;
   return -1;
@@ -78,7 +81,7 @@ export function standsAt(bytes: Uint8Array, text: string, at: number): boolean {
 
 const lineEnds = new ByteSet([byte.lineFeed, byte.carriageReturn]);
 
-/** LF, CR LF and CR in `[from, to)`, each counted once. */
+/** The number of line ends (LF, CR LF or CR) in `[from, to)`. */
 export function countLineEnds(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
   const text = bytes.subarray(0, to);
@@ -96,7 +99,7 @@ export function countLineEnds(bytes: Uint8Array, from: number, to: number): numb
   return count;
 }
 
-/** Characters on the line of `at` before it; `before` is what the line has before the bytes begin. */
+/** Number of characters before `at` on its line; `before` is the number of characters of this line before the start of the bytes. */
 export function columnsBefore(bytes: Uint8Array, at: number, before: number): number {
   let start = at;
   while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;

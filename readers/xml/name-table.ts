@@ -4,14 +4,14 @@ import { XmlFault } from './characters.js';
 
 const slots = 4096;
 
-/** Numbers for the names of a chunk, so that a name is compared with bytes once and with numbers from then on. */
-export class Names {
+/** Numbers the names of a chunk, so that the bytes of each occurrence of a name are compared once, and numbers from then on. */
+export class NameTable {
   readonly #names: string[] = [];
   readonly #byName = new Map<string, number>();
-  /** The attribute's key by the number of its name. */
+  /** The key of an attribute, by the number of its name. */
   readonly #keys: (number | undefined)[] = [];
   readonly #prefix: string;
-  // A name that was met before is found by a sum over its bytes; where two share one, the map tells.
+  // A cache of names by a hash of their bytes; the map finds a name whose slot holds another one.
   readonly #numbers = new Int32Array(slots).fill(-1);
   readonly #bytes: Uint8Array[] = [];
 
@@ -19,12 +19,12 @@ export class Names {
     this.#prefix = attributePrefix;
   }
 
-  /** The number of a name that is text already. */
+  /** The number of a name that is given as a string; `at` is the position of errors. */
   of(name: string, at = 0): number {
     const cachedName = this.#byName.get(name);
     if (cachedName !== undefined) return cachedName;
     const number = this.#names.length;
-    // A key per field that a dataset may get, and as many attributes that share their names.
+    // Each field that a dataset may have needs a number for its key, and attributes one more for the name in the file.
     if (number > 4 * budgets.columnsPerImport)
       throw new XmlFault(
         at,
@@ -36,7 +36,7 @@ export class Names {
     return number;
   }
 
-  /** The number of the name in `bytes[from..to)`; `sum` is made of its bytes in any way. */
+  /** The number of the name in `bytes[from..to)`; `sum` is a hash of its bytes. */
   at(bytes: Uint8Array, from: number, to: number, sum: number): number {
     const slot = sum & (slots - 1);
     const guess = this.#numbers[slot]!;
@@ -52,7 +52,7 @@ export class Names {
     return number;
   }
 
-  /** The number of the key that an attribute of that name has in its record. */
+  /** The number of the key under which records have an attribute with this name. */
   attribute(name: number): number {
     return (this.#keys[name] ??= this.of(this.#prefix + this.#names[name]!));
   }

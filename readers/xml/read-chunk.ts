@@ -12,13 +12,13 @@ import { XmlParser } from './xml-parser.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Behind these shares of a piece it is begun anew, with what its fields have come to so far, when values have met in a field
- * that share no store (one gene here, a list of genes there). The first records mostly tell, so that this costs far less than
- * a second pass over the piece.
+ * The shares of a chunk after which it is read again from its start with the types inferred so far, if a field has had values of types that
+ * no builder stores together (one gene here, a list of genes there). The first records usually show such fields, so this costs far less
+ * than a second pass over the whole chunk.
  */
 const probeShares: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
 
-/** Reads one piece into columns; returns how many lines end in it. */
+/** Reads one chunk into columns; returns the number of lines that end in it. */
 export function readXml(
   chunk: Uint8Array,
   head: XmlHeader,
@@ -27,28 +27,28 @@ export function readXml(
   report: Report,
   { columns, hints = [], start = { depth: 0, column: head.column } }: ReadOptions,
 ): number {
-  const { bytes, good } = asUtf8(chunk, head.encoding);
+  const { bytes, validBytes } = asUtf8(chunk, head.encoding);
   const probesLeft = probeShares.map((share) => share * bytes.length);
   let seenColumns = hints;
-  /** Reads the piece; false if it has to be read again with the columns in `seenColumns`. */
+  /** Reads the chunk; returns false if it has to be read again with the columns in `seenColumns`. */
   const readOnce = (): boolean => {
     const context = new LineContext(report, bytes);
     const onNew = (column: ValueColumn): void => out.add(column.name, column);
     const fields = recordFields({ declared: columns, context, onNew, hints: seenColumns });
-    const isWorthIt = (at: number): boolean => {
+    const shouldRestart = (at: number): boolean => {
       const before = probesLeft.length;
       while (probesLeft.length > 0 && at >= probesLeft[0]!) probesLeft.shift();
       return probesLeft.length < before && context.mixedColumns > 0;
     };
-    let isAnew = false;
+    let isRestarted = false;
     try {
       const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
       const writer = new RecordWriter(parser.tree, parser.names, fields, context);
       const required = params.requiredKeys.map((key) => parser.names.of(key));
       parser.walk(bytes, start.depth, (at) => {
-        if (report.isStopped || at >= good) return false;
-        if (isWorthIt(at)) {
-          isAnew = true;
+        if (report.isStopped || at >= validBytes) return false;
+        if (shouldRestart(at)) {
+          isRestarted = true;
           return false;
         }
         if (!required.every((key) => parser.tree.has(0, key))) return true;
@@ -58,13 +58,14 @@ export function readXml(
         else out.endRecord();
         return true;
       });
-      isAnew ||= !report.isStopped && isWorthIt(bytes.length);
-      if (!isAnew && good < bytes.length && !report.isStopped) throw badByte(chunk, good);
+      isRestarted ||= !report.isStopped && shouldRestart(bytes.length);
+      if (!isRestarted && validBytes < bytes.length && !report.isStopped)
+        throw badByte(chunk, validBytes);
       if (parser.hasEnded) report.end();
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // The text behind the fault cannot be parsed any more, and nothing of the file will be stored.
-      const fault = error.at < good ? error : badByte(chunk, good);
+      // The text after the fault cannot be parsed, so the import fails and stores nothing.
+      const fault = error.at < validBytes ? error : badByte(chunk, validBytes);
       const column = columnsBefore(bytes, fault.at, start.column) + 1;
       context.begin(fault.at);
       out.rollback(out.rows);
@@ -72,7 +73,7 @@ export function readXml(
       report.damaged();
       report.end();
     }
-    if (!isAnew) return true;
+    if (!isRestarted) return true;
     const found = fields.columns.map((column) => column.column());
     seenColumns = joinColumns(seenColumns, found);
     return false;
@@ -84,7 +85,7 @@ export function readXml(
   return countLineEnds(bytes, 0, bytes.length);
 }
 
-/** Counts lines only when there is something to report. */
+/** A record context that computes the line of a record only when a finding is reported. */
 class LineContext extends RecordContext {
   #at = 0;
   constructor(report: Report, bytes: Uint8Array) {
@@ -104,7 +105,7 @@ class LineContext extends RecordContext {
     super(withLines);
   }
 
-  /** A record begins at this position. */
+  /** Begins the record at this position. */
   begin(at: number): void {
     this.#at = at;
     this.record++;

@@ -9,9 +9,9 @@ export interface Text {
 }
 
 /**
- * One record as a tree of numbers: nodes have a name, and children or a text. An attribute is a child with a text. The arrays
- * are used again for the next record, so that a record costs no objects. Whether an element is repeated is known only when
- * its parent ends, which is why values do not go straight to their columns.
+ * One record as a tree whose nodes are numbers: a node has a name, and children or a text. An attribute is a child with a text. The arrays
+ * are reused for the next record, so that a record creates no objects. The tree is needed because only the end of a parent shows whether an
+ * element is repeated.
  */
 export class ElementTree {
   count = 0;
@@ -25,9 +25,9 @@ export class ElementTree {
   #nexts = new Int32Array(256);
   #froms = new Int32Array(256);
   #tos = new Int32Array(256);
-  /** The end of each text's room in `scratch`. */
+  /** The end of the space in `scratch` that is reserved for each text. */
   #rooms = new Int32Array(256);
-  /** 1 when the text is in `scratch`. */
+  /** 1 for a text that is in `scratch`, 0 for one in `source`. */
   #isCopied = new Uint8Array(256);
 
   clear(source: Uint8Array): void {
@@ -36,7 +36,7 @@ export class ElementTree {
     this.#scratchEnd = 0;
   }
 
-  /** A new node, the last child of `parent` unless that is -1. */
+  /** Adds a node as the last child of `parent`, or as the root if `parent` is -1; returns the node. */
   add(parent: number, name: number, at: number): number {
     const node = this.count++;
     if (node >= this.#names.length) this.#grow(at);
@@ -54,14 +54,14 @@ export class ElementTree {
   name(node: number): number {
     return this.#names[node]!;
   }
-  /** -1 when there is none, as for `next`. */
+  /** The first child of a node; -1 if there is none. */
   firstChild(node: number): number {
     return this.#firsts[node]!;
   }
   next(node: number): number {
     return this.#nexts[node]!;
   }
-  /** Whether a node has a child of that name. */
+  /** Whether a node has a child with this name. */
   has(node: number, name: number): boolean {
     let child = this.#firsts[node]!;
     while (child >= 0 && this.#names[child] !== name) child = this.#nexts[child]!;
@@ -78,7 +78,7 @@ export class ElementTree {
     return into;
   }
 
-  /** Gives a node the text `source[from..to)`, or adds it to the text that it has. */
+  /** Sets the text of a node to `source[from..to)`, or appends these bytes to its text. */
   addString(node: number, from: number, to: number): void {
     if (this.#froms[node]! < 0) {
       this.#froms[node] = from;
@@ -87,7 +87,7 @@ export class ElementTree {
     } else this.addCopy(node, this.source, from, to, from);
   }
 
-  /** Adds a copy of bytes that will be overwritten; `at` is their position in the source. */
+  /** Appends a copy of bytes that will be overwritten to the text of a node; `at` is their position in the source. */
   addCopy(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
     const before = this.#froms[node]!;
     const size = before < 0 ? 0 : this.#tos[node]! - before;
@@ -99,7 +99,7 @@ export class ElementTree {
       );
     const isCopied = size > 0 && this.#isCopied[node] === 1;
     if (!isCopied || before + total > this.#rooms[node]!) {
-      // Room for as much again: a text that comes in pieces, with others between them, costs no more than its bytes.
+      // Space is doubled, so that a text that arrives in many pieces is copied only a few times.
       const room = size === 0 ? total : total * 2;
       const start = this.#reserve(room);
       if (size > 0) {
@@ -114,7 +114,7 @@ export class ElementTree {
     this.#scratch.set(bytes.subarray(from, to), this.#froms[node]! + size);
   }
 
-  /** Takes the white space off both ends of a node's text; one that is all white space is none. */
+  /** Removes white space from both ends of a node's text; a text that is all white space is removed. */
   trim(node: number): void {
     let from = this.#froms[node]!;
     if (from < 0) return;
@@ -126,7 +126,7 @@ export class ElementTree {
     this.#tos[node] = to;
   }
 
-  /** Makes the text of a node its last child. */
+  /** Moves the text of a node into a new last child. */
   textToChild(node: number, name: number, at: number): void {
     const child = this.add(node, name, at);
     this.#froms[child] = this.#froms[node]!;

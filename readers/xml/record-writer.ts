@@ -1,29 +1,29 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Names } from './name-table.js';
+import type { NameTable } from './name-table.js';
 import type { Text, ElementTree } from './record-tree.js';
 
-/** A field of an object, with what is known of it in the object that is being filled. */
+/** A field of an object, with the state of the object that is being written. */
 interface FieldSlot {
-  /** Undefined until it is looked up. */
+  /** The column of the field; undefined until it is looked up. */
   column: ValueColumn | undefined;
   /** The last record that had this field. */
   lastRecord: number;
   /** The last object that had this field, and how often the field occurred in it. */
   object: number;
   count: number;
-  /** The last object that its list was begun in. */
+  /** The last object in which the list of this field was begun. */
   listIn: number;
   items: ValueColumn | null;
-  /** The values so far, for a field that is stored as JSON text. */
+  /** The JSON texts of the values so far, for a field that is stored as JSON text. */
   json: string;
-  /** The slot whose list is to be ended after this one's. */
+  /** The next in the chain of slots with open lists. */
   nextOpen: FieldSlot | null;
-  /** The members of the objects in the list. */
+  /** The slots of the members, for a field whose values are objects or lists of them. */
   members: FieldSlots | null;
 }
 
-/** The slots of the fields of an object, by the numbers of their names; with no `fields` it is not stored as an object. */
+/** The slots of the fields of an object, by the numbers of their names; without `fields`, only the keys are counted, because the object is stored as JSON text or not at all. */
 class FieldSlots {
   fields: ObjectFields | null;
   readonly #slots: (FieldSlot | undefined)[] = [];
@@ -45,7 +45,7 @@ class FieldSlots {
     });
   }
 
-  /** Null when it was one field too many, which is refused in every record that has it. */
+  /** The column of a field; null if the import has too many columns for it, which rejects each record with the field. */
   column(slot: FieldSlot, name: string): ValueColumn | null {
     const column = this.fields?.field(name) ?? null;
     if (column !== null) slot.column = column;
@@ -61,19 +61,19 @@ class FieldSlots {
 }
 
 /**
- * Puts trees into columns. A key that is there once is a value, one that is there again a list; lists stay open while other
- * keys come between their elements, for every column is filled by itself.
+ * Appends trees to columns. A key that occurs once in an object is a value; one that occurs more often is a list, which stays open while
+ * other keys come between its elements, because each column is filled independently.
  */
 export class RecordWriter {
   readonly #tree: ElementTree;
-  readonly #names: Names;
+  readonly #names: NameTable;
   readonly #context: RecordContext;
   readonly #fields: ObjectFields;
   readonly #root: FieldSlots;
   readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
   #objects = 0;
 
-  constructor(tree: ElementTree, names: Names, fields: ObjectFields, context: RecordContext) {
+  constructor(tree: ElementTree, names: NameTable, fields: ObjectFields, context: RecordContext) {
     this.#tree = tree;
     this.#names = names;
     this.#context = context;
@@ -81,7 +81,7 @@ export class RecordWriter {
     this.#root = new FieldSlots(fields);
   }
 
-  /** Adds the tree's record as the row that is being filled. */
+  /** Appends the record in the tree as row `row`. */
   write(row: number): void {
     this.#fields.row = row;
     this.#object(0, this.#root, row);
@@ -107,7 +107,7 @@ export class RecordWriter {
       const column = slot.column ?? slots.column(slot, this.#names.text(name));
       if (column === null) continue;
       column.padTo(row);
-      this.#meet(slot, child);
+      this.#countKey(slot, child);
       // A single null stays null, even if other values of the field are lists.
       if (slot.count === 1 && (!column.storesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
@@ -127,22 +127,22 @@ export class RecordWriter {
     }
   }
 
-  /** Counts a field once in its record. */
-  #meet(slot: FieldSlot, child: number): void {
+  /** Counts a field as a key of the record, once per record. */
+  #countKey(slot: FieldSlot, child: number): void {
     if (slot.lastRecord === this.#context.record) return;
     slot.lastRecord = this.#context.record;
     // The members of an object count, not the object.
     if (this.#tree.firstChild(child) < 0) this.#context.keys++;
   }
 
-  /** Counts the members of an object that is not stored as one: what counts as a column of a record depends on no type. */
-  #meetMembers(node: number, slot: FieldSlot): void {
+  /** Counts the members of an object that has no columns: the number of keys of a record does not depend on types. */
+  #countMemberKeys(node: number, slot: FieldSlot): void {
     const tree = this.#tree;
     const members = (slot.members ??= new FieldSlots(null));
     for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
       const member = members.of(tree.name(child));
-      this.#meet(member, child);
-      if (tree.firstChild(child) >= 0) this.#meetMembers(child, member);
+      this.#countKey(member, child);
+      if (tree.firstChild(child) >= 0) this.#countMemberKeys(child, member);
     }
   }
 
@@ -155,7 +155,7 @@ export class RecordWriter {
       this.#value(slot.items, slot, child);
       return;
     }
-    this.#meetMembers(child, slot);
+    this.#countMemberKeys(child, slot);
     if (slot.column!.storesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
   }
 
@@ -164,12 +164,12 @@ export class RecordWriter {
     const isObject = tree.firstChild(node) >= 0;
     if (this.#isNull(node)) column.appendNull();
     else if (column.storesJson) {
-      this.#meetMembers(node, slot);
+      this.#countMemberKeys(node, slot);
       addUtf8(column, this.#json(node));
     } else if (isObject) {
       const fields = column.beginObject();
       if (fields === null) {
-        this.#meetMembers(node, slot);
+        this.#countMemberKeys(node, slot);
         return;
       }
       const members = (slot.members ??= new FieldSlots(fields));
@@ -182,7 +182,7 @@ export class RecordWriter {
     }
   }
 
-  /** A node as JSON text, repeated children as lists here too. */
+  /** A node as JSON text, in which repeated children are lists, too. */
   #json(node: number): string {
     const tree = this.#tree;
     let child = tree.firstChild(node);

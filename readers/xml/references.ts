@@ -1,12 +1,12 @@
 import { byte, isCharacter, nameShown, standsAt, XmlFault } from './characters.js';
 
-/** Characters made of a text; valid until the next are. */
+/** Characters of a resolved text; valid until the next call of `References`. */
 export interface Characters {
   text: Uint8Array;
   end: number;
 }
 
-/** The entities that every XML has. Those of a document type are never looked at, let alone expanded. */
+/** The entities that XML predefines. Entities of a document type are never read or expanded. */
 const predefined = [
   { name: 'lt;', code: 60 },
   { name: 'gt;', code: 62 },
@@ -15,12 +15,12 @@ const predefined = [
   { name: 'apos;', code: 39 },
 ];
 
-/** Bytes from `&` to `;`: enough for any name of an entity, to name it in the message. */
+/** Maximum number of bytes from `&` to `;`: enough to show any name of an entity in the message. */
 const maxReference = 64;
 
-/** Resolves references and unifies line ends; what it makes is never longer than what it is made of. */
+/** Resolves references and unifies line ends. The result is never longer than the text. */
 export class References {
-  readonly #made: Characters = { text: new Uint8Array(1024), end: 0 };
+  readonly #resolved: Characters = { text: new Uint8Array(1024), end: 0 };
 
   /** The text in `[from, to)`; in the value of an attribute white space becomes blanks (XML 1.0, section 3.3.3). */
   resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): Characters {
@@ -82,8 +82,8 @@ export class References {
   }
 
   #reserve(size: number): Characters {
-    if (this.#made.text.length < size) this.#made.text = new Uint8Array(size * 2);
-    return this.#made;
+    if (this.#resolved.text.length < size) this.#resolved.text = new Uint8Array(size * 2);
+    return this.#resolved;
   }
 }
 
@@ -93,7 +93,9 @@ function forbiddenCharacter(at: number, c: number): XmlFault {
 
 const beyondUnicode = 0x110000;
 
-/** The character of `&#…;` or `&#x…;`, counted from the digits: texts may consist of nothing else. */
+/**
+ * The character of `&#…;` or `&#x…;`, computed digit by digit without a string, because a text may consist of nothing but such references.
+ */
 function numericCode(bytes: Uint8Array, at: number, close: number): number {
   const isHex = bytes[at + 2] === 120;
   const first = at + (isHex ? 3 : 2);

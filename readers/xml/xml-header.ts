@@ -22,14 +22,14 @@ export interface XmlHeader {
   /** The position of the root element. */
   readonly bodyOffset: number;
   readonly bodyLine: number;
-  /** Characters before it on its line. */
+  /** Number of characters before the root element on its line. */
   readonly column: number;
 }
 
 /** The encodings that are read; US-ASCII is UTF-8 too. */
 export type XmlEncoding = 'utf-8' | 'iso-8859-1';
 
-/** Document types are a few kilobytes. */
+/** How far a file is read to complete its header; a document type usually takes a few kilobytes. */
 const maxBytes = 16 << 20;
 
 const encodings: Readonly<Record<string, XmlEncoding>> = {
@@ -41,15 +41,18 @@ const encodings: Readonly<Record<string, XmlEncoding>> = {
   latin1: 'iso-8859-1',
 };
 
-/** Reads up to the root element. A document type is passed over: nothing in it is used, and nothing is fetched for it. */
-export async function readXmlHeaderer(source: HeaderSource): Promise<XmlHeader> {
+/**
+ * Reads the text before the root element. A document type is skipped: its declarations are not used, and nothing that it refers to is
+ * fetched.
+ */
+export async function readXmlHeader(source: HeaderSource): Promise<XmlHeader> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
     try {
-      return headIn(bytes);
+      return parseXmlHeader(bytes);
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // The header may merely be incomplete.
+      // An incomplete header may be what caused the error.
       if (!isWhole && size < maxBytes) continue;
       const line = countLineEnds(bytes, 0, error.at) + 1;
       const column = columnsBefore(bytes, error.at, 0) + 1;
@@ -59,7 +62,7 @@ export async function readXmlHeaderer(source: HeaderSource): Promise<XmlHeader> 
   }
 }
 
-function headIn(bytes: Uint8Array): XmlHeader {
+function parseXmlHeader(bytes: Uint8Array): XmlHeader {
   if (bytes.length === 0)
     return { encoding: 'utf-8', root: null, bodyOffset: 0, bodyLine: 0, column: 0 };
   let encoding: XmlEncoding | null = null;
@@ -76,7 +79,7 @@ function headIn(bytes: Uint8Array): XmlHeader {
     if (bytes[at + 1] === byte.question) {
       const isFirst = encoding === null && !hasType;
       const end = endOf(bytes, '?>', at, 2);
-      // Choice: blanks before the XML declaration are passed over.
+      // Choice: blanks before the XML declaration are ignored.
       if (isFirst && standsAt(bytes, '<?xml', at) && isSpace(bytes[at + 5]))
         encoding = declaredEncoding(bytes, at, end);
       else if (/^xml$/i.test(nameShown(bytes, at + 2)))
@@ -86,7 +89,7 @@ function headIn(bytes: Uint8Array): XmlHeader {
     else if (standsAt(bytes, '<!DOCTYPE', at)) {
       if (hasType) throw new XmlFault(at, 'there is a second DOCTYPE');
       hasType = true;
-      at = behindType(bytes, at);
+      at = documentTypeEnd(bytes, at);
     } else if (nameBytes[bytes[at + 1]!] === 2) {
       return {
         encoding: encoding ?? 'utf-8',
@@ -99,7 +102,7 @@ function headIn(bytes: Uint8Array): XmlHeader {
   }
 }
 
-/** The position after the next `text`, which closes the construct at `at`. */
+/** The position after the next occurrence of `text`, the end mark of the construct that begins at `at`. */
 function endOf(bytes: Uint8Array, text: string, at: number, size: number): number {
   const found = findText(bytes, text, at + size);
   if (found < 0) throw new XmlFault(at, 'what begins here does not end');
@@ -122,7 +125,7 @@ function declaredEncoding(bytes: Uint8Array, from: number, to: number): XmlEncod
 }
 
 /** The position after the document type that begins at `at`, which may contain quotes, comments and instructions. */
-function behindType(bytes: Uint8Array, start: number): number {
+function documentTypeEnd(bytes: Uint8Array, start: number): number {
   let isInside = false;
   for (let at = start + 9; at < bytes.length; at++) {
     const c = bytes[at]!;
@@ -138,33 +141,35 @@ function behindType(bytes: Uint8Array, start: number): number {
   throw new XmlFault(start, 'the DOCTYPE that begins here does not end');
 }
 
-/** A chunk in UTF-8; `good` is where its first bytes that are not UTF-8 begin, its length when there are none. */
+/** A chunk as UTF-8. The bytes before `validBytes` are as in the chunk; it is the length of `bytes` if the whole chunk is valid. */
 export interface Utf8 {
   readonly bytes: Uint8Array;
-  readonly good: number;
+  readonly validBytes: number;
 }
 
-/** The chunk in UTF-8. Choice: bytes that are not UTF-8 are an error, as the format has it, unless the file declares ISO-8859-1. */
+/**
+ * Converts a chunk to UTF-8. Choice: bytes that are not UTF-8 are an error, as the format requires, unless the file declares ISO-8859-1.
+ */
 export function asUtf8(chunk: Uint8Array, encoding: XmlEncoding): Utf8 {
   if (encoding === 'iso-8859-1') {
     const bytes = Buffer.from(Buffer.from(chunk).toString('latin1'), 'utf8');
-    return { bytes, good: bytes.length };
+    return { bytes, validBytes: bytes.length };
   }
-  if (isUtf8(chunk)) return { bytes: chunk, good: chunk.length };
+  if (isUtf8(chunk)) return { bytes: chunk, validBytes: chunk.length };
   // The bytes are equal up to the first replacement character.
   const bytes = encoder.encode(decoder.decode(chunk));
-  let goodBytes = 0;
-  while (chunk[goodBytes] === bytes[goodBytes]) goodBytes++;
+  let validBytes = 0;
+  while (chunk[validBytes] === bytes[validBytes]) validBytes++;
   // The difference may be in the middle of a character, whose first bytes are then equal.
-  while (goodBytes > 0 && (bytes[goodBytes]! & 0xc0) === 0x80) goodBytes--;
-  return { bytes, good: goodBytes };
+  while (validBytes > 0 && (bytes[validBytes]! & 0xc0) === 0x80) validBytes--;
+  return { bytes, validBytes };
 }
 
-/** The error of a chunk at its first bytes that are not UTF-8. */
-export function badByte(chunk: Uint8Array, good: number): XmlFault {
-  const hex = chunk[good]!.toString(16).toUpperCase().padStart(2, '0');
+/** The error for the first byte of a chunk that is not UTF-8, at `offset`. */
+export function badByte(chunk: Uint8Array, offset: number): XmlFault {
+  const hex = chunk[offset]!.toString(16).toUpperCase().padStart(2, '0');
   return new XmlFault(
-    good,
+    offset,
     `the byte 0x${hex} is not UTF-8, and the file declares no other encoding`,
   );
 }

@@ -6,7 +6,7 @@ import { invalid } from '../../engine/core/errors.js';
 export interface XmlParams {
   /** The depth of the elements that are records; 0 is the root element. */
   readonly itemDepth: number;
-  /** Keys that a record must have itself, attributes with their prefix; records without them are skipped. */
+  /** Keys that the record itself must have (attributes with their prefix); records without them are skipped. */
   readonly requiredKeys: readonly string[];
   readonly textKey: string;
   readonly attributePrefix: string;
@@ -43,7 +43,7 @@ function itemDepth(value: unknown): number {
   throw wrongParam('item_depth', `expected a depth from 0 to ${budgets.xmlDepth - 1}`, value);
 }
 
-/** A single key may come without a list around it. */
+/** A single key may be given without a list around it. */
 function requiredKeys(value: unknown): readonly string[] {
   const keys = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
   if (keys.every((key) => typeof key === 'string' && key !== '')) return [...new Set(keys)];
@@ -54,7 +54,7 @@ function readText(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;
-  // A text needs a key; a prefix may be empty.
+  // The key of texts may not be empty; the prefix of attributes may.
   if (isKey && (value !== '' || name === 'attr_prefix')) return value;
   throw wrongParam(name, 'expected a string of at most 100 characters', value);
 }

@@ -11,21 +11,21 @@ import {
   valueStops,
   XmlFault,
 } from './characters.js';
-import { Names } from './name-table.js';
+import { NameTable } from './name-table.js';
 import { References } from './references.js';
 import { ElementTree } from './record-tree.js';
 
 /**
- * Walks the bytes of XML and makes a tree of each record. Whoever cut the text into pieces has seen to it that elements nest
- * (`XmlSplitter`), so names in closing tags are not looked at again. What surrounds the records is checked and left out.
+ * Parses the bytes of XML and builds a tree of each record. `XmlSplitter` has checked that elements nest, so the names of end tags are not
+ * compared again. Elements around the records are checked for syntax and not stored.
  *
- * Choice: white space around a text does not belong to it; a text in pieces, with elements or comments between them, is
- * one text; all texts stay texts, numbers too, and become dates where every value is one, as in JSONL.
- * Choice: a key that an attribute, an element or the text share holds a list of what they have.
+ * Choice: white space around a text does not belong to it; a text in pieces, with elements or comments between them, is one text; all
+ * values are strings, numbers too, and become dates where every value is one, as in JSONL. Choice: a key that an attribute, an element or
+ * the text share holds a list of their values.
  */
 export class XmlParser {
-  readonly names: Names;
-  /** The record that `walk` has come to the end of; its node 0 is the element. */
+  readonly names: NameTable;
+  /** The tree of the record that `walk` has just parsed; its node 0 is the element. */
   readonly tree = new ElementTree();
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
@@ -35,18 +35,18 @@ export class XmlParser {
   /** The nodes of the open elements, by depth. */
   readonly #open = new Int32Array(budgets.xmlDepth + 1);
   #depth = 0;
-  /** The last tag that has each attribute key, by which repeated attributes are found. */
-  readonly #metIn: number[] = [];
+  /** The last tag in which each attribute key occurred, by the number of the key: finds repeated attributes. */
+  readonly #lastTags: number[] = [];
   #tag = 0;
   #hasRoot = false;
 
   constructor(itemDepth: number, textKey: string, attributePrefix: string) {
-    this.names = new Names(attributePrefix);
+    this.names = new NameTable(attributePrefix);
     this.#itemDepth = itemDepth;
     this.#textKey = this.names.of(textKey);
   }
 
-  /** Reads a piece that begins inside of `depth` elements; `record` is called for each record, until it returns false. */
+  /** Parses a chunk that begins inside of `depth` elements; calls `record` for each record, until `record` returns false. */
   walk(bytes: Uint8Array, depth: number, record: (start: number) => boolean): void {
     this.#bytes = bytes;
     this.#depth = depth;
@@ -84,7 +84,7 @@ export class XmlParser {
     return this.#hasRoot;
   }
 
-  /** The element of a node has closed. */
+  /** Ends the element of a node. */
   #end(node: number): void {
     const { tree } = this;
     tree.trim(node);
@@ -92,14 +92,14 @@ export class XmlParser {
     if (isObject && tree.hasText(node)) tree.textToChild(node, this.#textKey, this.#at);
   }
 
-  /** Reads a start tag with its attributes; true when it closes its element. */
+  /** Reads a start tag with its attributes; returns true if the tag closes its element (`<a/>`). */
   #openTag(): boolean {
     const { tree } = this;
     const bytes = this.#bytes;
     const start = this.#at++;
     const name = this.#name();
     const isRecord = this.#depth >= this.#itemDepth;
-    // Attributes around the records go into a tree that nobody looks at.
+    // Attributes of elements around the records go into a tree that is discarded.
     if (!isRecord) tree.clear(bytes);
     const parent = this.#depth > this.#itemDepth ? this.#open[this.#depth - 1]! : -1;
     const node = tree.add(parent, name, start);
@@ -131,9 +131,9 @@ export class XmlParser {
     const bytes = this.#bytes;
     const start = this.#at;
     const name = this.#name();
-    if (this.#metIn[name] === this.#tag)
+    if (this.#lastTags[name] === this.#tag)
       throw new XmlFault(start, `the attribute ${nameShown(bytes, start)} is there twice`);
-    this.#metIn[name] = this.#tag;
+    this.#lastTags[name] = this.#tag;
     if (this.#skipSpace() !== byte.equals)
       this.#fail(`the attribute ${nameShown(bytes, start)} has no value: expected "="`);
     this.#at++;
@@ -152,7 +152,7 @@ export class XmlParser {
       this.#at++;
     }
     const child = tree.add(node, this.names.attribute(name), start);
-    // A value that is empty is the empty text, not null: it is there.
+    // An empty attribute value is the empty string, not null.
     if (isPlain) tree.addString(child, from, this.#at);
     else {
       const { text, end } = this.#references.resolve(bytes, from, this.#at, true);
@@ -186,7 +186,7 @@ export class XmlParser {
     this.#add(start, this.#at, isPlain && !isBlank, isBlank);
   }
 
-  /** Adds characters to the text of the element that they stand in, and checks them wherever they stand. */
+  /** Checks characters, and appends them to the text of the innermost element if it is part of a record. */
   #add(from: number, to: number, isPlain: boolean, isBlank: boolean): void {
     const { tree } = this;
     const bytes = this.#bytes;

@@ -12,14 +12,14 @@ import {
 } from './characters.js';
 
 /**
- * Finds the last record that closes within some bytes. It goes from `<` to `<` and reads nothing but the names of elements, so
- * that it alone sees to it that they nest: whoever reads the pieces can rely on that.
+ * Finds the last record that closes within some bytes. The splitter goes from `<` to `<` and reads nothing but the names of elements. It
+ * alone checks that elements nest; the parser of the chunks relies on that.
  */
 export class XmlSplitter implements Splitter {
   readonly #itemDepth: number;
   readonly #encoding: string;
-  /** The names of the elements around the records, where the bytes to be seen next begin. */
-  #around: readonly Uint8Array[] = [];
+  /** The names of the elements around the records at the start of the next bytes. */
+  #outerNames: readonly Uint8Array[] = [];
   #column: number;
 
   constructor(itemDepth: number, encoding: string, column: number) {
@@ -29,23 +29,28 @@ export class XmlSplitter implements Splitter {
   }
 
   next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
-    const nesting = new Nesting(bytes, this.#itemDepth, this.#around);
+    const nesting = new Nesting(bytes, this.#itemDepth, this.#outerNames);
     try {
       nesting.walk(isLast);
-      return this.#cut(bytes, isLast ? bytes.length : nesting.border, nesting.around);
+      return this.#cut(
+        bytes,
+        isLast ? bytes.length : nesting.lastRecordEnd,
+        nesting.outerAtLastRecord,
+      );
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
       // The records before the fault are read first, so that their errors come before it.
-      if (nesting.border > 0) return this.#cut(bytes, nesting.border, nesting.around);
+      if (nesting.lastRecordEnd > 0)
+        return this.#cut(bytes, nesting.lastRecordEnd, nesting.outerAtLastRecord);
       const column = this.#columnAt(bytes, error.at) + 1;
       return { kind: 'fault', at: error.at, message: `column ${column}: ${error.message}` };
     }
   }
 
-  #cut(bytes: Uint8Array, end: number, around: readonly Uint8Array[]): Split {
-    const start = { depth: this.#around.length, column: this.#column };
+  #cut(bytes: Uint8Array, end: number, outerNames: readonly Uint8Array[]): Split {
+    const start = { depth: this.#outerNames.length, column: this.#column };
     if (end > 0) {
-      this.#around = around;
+      this.#outerNames = outerNames;
       this.#column = this.#columnAt(bytes, end);
     }
     return { kind: 'split', end, dropped: [], start };
@@ -53,32 +58,32 @@ export class XmlSplitter implements Splitter {
 
   #columnAt(bytes: Uint8Array, at: number): number {
     if (this.#encoding === 'utf-8') return columnsBefore(bytes, at, this.#column);
-    // Every byte counts as a character.
+    // In ISO-8859-1, every byte is a character.
     let start = at;
     while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
     return at - start + (start === 0 ? this.#column : 0);
   }
 }
 
-/** The elements that are open while some bytes are walked through. */
+/** The stack of open elements, while the splitter goes through some bytes. */
 class Nesting {
   /** The position after the last closed record; 0 if there is none. */
-  border = 0;
-  /** The elements open there that are not part of a record. */
-  around: readonly Uint8Array[];
+  lastRecordEnd = 0;
+  /** The elements open at `lastRecordEnd` that are not part of a record. */
+  outerAtLastRecord: readonly Uint8Array[];
   readonly #bytes: Uint8Array;
   readonly #itemDepth: number;
-  #outer: readonly Uint8Array[];
+  #outerNames: readonly Uint8Array[];
   /** The positions of the names of the open elements, from the record inwards. */
   readonly #names = new Int32Array(budgets.xmlDepth);
   #depth: number;
   #isRootClosed = false;
 
-  constructor(bytes: Uint8Array, itemDepth: number, around: readonly Uint8Array[]) {
+  constructor(bytes: Uint8Array, itemDepth: number, outerNames: readonly Uint8Array[]) {
     this.#bytes = bytes;
     this.#itemDepth = itemDepth;
-    this.#outer = this.around = around;
-    this.#depth = around.length;
+    this.#outerNames = this.outerAtLastRecord = outerNames;
+    this.#depth = outerNames.length;
   }
 
   walk(isLast: boolean): void {
@@ -96,7 +101,7 @@ class Nesting {
     if (isLast) this.#refuseOpen();
   }
 
-  /** The position after the markup that begins with this `<`; -1 when it does not end within the bytes. */
+  /** The position after the markup that begins with this `<`; -1 if the markup does not end within the bytes. */
   #markup(at: number): number {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
@@ -127,7 +132,7 @@ class Nesting {
       this.#names[this.#depth] = at + 1;
       // The outer names are copied: they outlive the bytes.
       if (this.#depth < this.#itemDepth)
-        this.#outer = [...this.#outer, bytes.slice(at + 1, nameEnd(bytes, at + 1))];
+        this.#outerNames = [...this.#outerNames, bytes.slice(at + 1, nameEnd(bytes, at + 1))];
       this.#depth++;
     }
     return closeAt + 1;
@@ -149,24 +154,24 @@ class Nesting {
         `</${nameShown(bytes, name)}> stands where </${this.#innermost()}> should`,
       );
     this.#depth--;
-    if (this.#depth < this.#itemDepth) this.#outer = this.#outer.slice(0, -1);
+    if (this.#depth < this.#itemDepth) this.#outerNames = this.#outerNames.slice(0, -1);
     this.#closed(end + 1);
     return end + 1;
   }
 
-  /** The position after an element at the present depth. */
+  /** Closes the element at the current depth; `at` is the position after its end tag. */
   #closed(at: number): void {
     if (this.#depth === 0) this.#isRootClosed = true;
     else if (this.#depth === this.#itemDepth) {
-      this.border = at;
-      this.around = this.#outer;
+      this.lastRecordEnd = at;
+      this.outerAtLastRecord = this.#outerNames;
     }
   }
 
   /** Whether the innermost open element has the name in `[from, to)`. */
   #isOpen(from: number, to: number): boolean {
     const level = this.#depth - 1;
-    const bytes = level < this.#itemDepth ? this.#outer[level]! : this.#bytes;
+    const bytes = level < this.#itemDepth ? this.#outerNames[level]! : this.#bytes;
     let at = level < this.#itemDepth ? 0 : this.#names[level]!;
     for (let i = from; i < to; i++) if (bytes[at++] !== this.#bytes[i]) return false;
     return at >= bytes.length || nameBytes[bytes[at]!] === 0;
@@ -174,7 +179,7 @@ class Nesting {
 
   #innermost(): string {
     const level = this.#depth - 1;
-    if (level < this.#itemDepth) return nameShown(this.#outer[level]!, 0);
+    if (level < this.#itemDepth) return nameShown(this.#outerNames[level]!, 0);
     return nameShown(this.#bytes, this.#names[level]!);
   }
 
@@ -199,7 +204,7 @@ function nameEnd(bytes: Uint8Array, at: number): number {
   return end;
 }
 
-/** The `>` of the tag that begins at `at`, quotes minded; -1 when the bytes end before. */
+/** The position of the `>` that ends the tag at `at`, ignoring `>` within quotes; -1 if the bytes end first. */
 function tagEnd(bytes: Uint8Array, at: number): number {
   let quote = 0;
   for (let i = at + 1; i < bytes.length; i++) {

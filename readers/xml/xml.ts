@@ -1,14 +1,14 @@
 import type { Reader } from '../reader.js';
 import { XmlSplitter } from './xml-splitter.js';
-import { readXmlHeaderer, type XmlHeader } from './xml-header.js';
+import { readXmlHeader, type XmlHeader } from './xml-header.js';
 import { xmlParameters, xmlParams, type XmlParams } from './xml-params.js';
 import { readXml } from './read-chunk.js';
 
 /**
  * XML: each element at `item_depth` is a record (contract 10.6).
  *
- * Choice: all elements at that depth are records, whatever their names; an element of text alone has it under `cdata_key`, an
- * empty one is a record without values. What the elements around them have of their own is left out.
+ * Choice: all elements at that depth are records, whatever their names; the text of an element without children is stored under
+ * `cdata_key`, an empty element is a record without values. Attributes and texts of the elements around the records are not stored.
  */
 export const xml: Reader<XmlParams, XmlHeader> = {
   name: 'xml',
@@ -19,7 +19,7 @@ export const xml: Reader<XmlParams, XmlHeader> = {
   parameters: xmlParameters,
   params: xmlParams,
   async header(source) {
-    const head = await readXmlHeaderer(source);
+    const head = await readXmlHeader(source);
     return {
       header: head,
       bodyOffset: head.bodyOffset,

@@ -40,7 +40,7 @@ export function recordAnnotation(
   };
 }
 
-/** The JSON text of a record that `recordAnnotation` has made. */
+/** The JSON text of a record that `recordAnnotation` has returned. */
 export function recordText(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }

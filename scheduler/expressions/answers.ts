@@ -12,7 +12,7 @@ import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } 
 
 /** The estimated size of the answers that a thread keeps for a request or an attempt at a job. */
 const maxCachedBytes = 64_000_000;
-/** The longest answer of which the value is kept, in characters. */
+/** Maximum length of an answer whose value is kept, in characters. */
 const longestValue = 1000;
 /** The estimated size of the values that one character of an answer becomes. */
 const bytesPerCharacter = 4;
@@ -20,20 +20,20 @@ const bytesPerCharacter = 4;
 /** The most calls of a batch, and of their texts. */
 const maxBatch = 65_536;
 const maxBatchLength = 8_000_000;
-/** Fewer calls than this are made one by one, because others may depend on them. */
+/** Minimum number of calls that are sent together. Fewer are made one by one, because other calls may depend on them. */
 const fewCalls = 8;
 
 /** Asks the host and waits for its reply. Throws an `AppError`. */
 type AskHost = (request: HostRequest) => HostReply;
 
-/** A call that has been made, and what it gave; the value of a short answer is made once and copied. */
+/** A call that has been made, with its answer or error. The value of a short answer is created once and copied. */
 interface KnownCall {
   readonly text: string;
   readonly outcome: HostAnswer | AppError;
   value?: PyValue;
 }
 
-/** A call that is to be made with others, or was. */
+/** A call that will be sent in a batch, or has been. */
 class NotedCall implements MissedCall {
   readonly text: string;
   answer: HostAnswer | null;
@@ -126,7 +126,7 @@ export class Answers {
     return new FormCalls({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
   }
 
-  /** Has the noted calls answered that others are like; false if there are none. */
+  /** Sends those of the noted calls that are similar to each other; returns false if there are none. */
   ahead(): boolean {
     const notedCalls = [...this.#noted.values()];
     this.#forgetNoted();
@@ -166,7 +166,7 @@ export class Answers {
     });
   }
 
-  /** Notes a call, unless there are too many. */
+  /** Notes a call for a batch, unless the batch is full. */
   #note(text: string): NotedCall | undefined {
     const notedCall = this.#noted.get(text);
     if (notedCall !== undefined) return notedCall;
@@ -182,7 +182,7 @@ export class Answers {
     this.#notedLength = 0;
   }
 
-  /** The answers to a batch. If it fails, its calls are made alone; they tell why. */
+  /** The answers to a batch. If the batch fails, each call is made alone, which shows the error. */
   #batch(texts: readonly string[]): BatchAnswers {
     const answers = outcomeOf(() => this.#ask({ batch: packTexts(texts) }) as PackedAnswers);
     return answers instanceof AppError ? [] : unpackAnswers(answers);

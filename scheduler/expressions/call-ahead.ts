@@ -1,7 +1,7 @@
 import type { Expression } from '../../engine/expression/expression.js';
 import type { CallsAhead, ExpressionHost } from '../../engine/expression/values/values.js';
 
-/** The most records that are evaluated ahead at once. */
+/** Maximum number of records that are evaluated ahead at once. */
 export const recordsAhead = 16_384;
 
 /** A call may depend on the answer to another one, and that on a third. */

@@ -33,7 +33,7 @@ export async function encodedTable(
   }
 }
 
-/** Makes columns of records; if values disagree about a type, a second pass makes them with the type that fits all. */
+/** Converts records to columns. If values of a field have different types, a second pass uses the type that holds all of them. */
 function typedBatch(
   records: readonly PyDict[],
   { stored, known, hints }: AnnotatedColumns,

@@ -11,13 +11,13 @@ const heapMb = 512;
 
 /** How a task runs. */
 export interface ExpressionRun {
-  /** Answers calls of dataset functions; the signal aborts when nobody waits for them any more. */
+  /** Answers calls of dataset functions; the signal aborts when the answer is no longer wanted. */
   readonly answer: (request: HostRequest, signal: AbortSignal) => Promise<HostReply>;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** The time limit in milliseconds, from the moment a thread is free. */
   readonly timeoutMs: number;
-  /** Runs before what is not. Of the other tasks, each user has one at a time, so that nobody takes all threads. */
+  /** Whether the task runs before others. Of other tasks, each user has one at a time, so that no user occupies all threads. */
   readonly isUrgent: boolean;
   readonly userId: number;
 }
@@ -99,7 +99,7 @@ export class ExpressionThreads {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       calls.close();
-      // Queries for a thread that is gone stop.
+      // Stops the queries for a thread that has exited.
       stop();
     }
   }

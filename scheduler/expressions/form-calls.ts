@@ -42,7 +42,7 @@ export class FormCalls implements UniformCalls {
     };
   }
 
-  /** The answers to a batch. If it fails, its calls are made alone; they tell why. */
+  /** The answers to a batch. If the batch fails, each call is made alone, which shows the error. */
   #asked(batch: PackedTexts): PackedAnswers {
     try {
       return this.#ask({ batch, form: this.#form }) as PackedAnswers;

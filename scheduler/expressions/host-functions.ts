@@ -17,7 +17,7 @@ import { templateFunction } from './template-function.js';
 
 /** The longest JSON text of the arguments of a call. */
 const maxArgumentBytes = 4_000_000;
-/** The longest text that `plainText` makes, in characters. */
+/** Maximum length of a text that `plainText` returns, in characters. */
 const longestPlainText = 100_000;
 
 /** The host of expressions in a thread that calls through `calls`. */
@@ -33,7 +33,7 @@ export function expressionHost(
   return hostWith(origin, answers);
 }
 
-/** The host of expressions whose calls get these answers. */
+/** The host of expressions, whose calls are answered by `answers`. */
 export function hostWith({ user, now }: EvaluationOrigin, answers: Answers): ExpressionHost {
   const origin = { user: () => user, now };
   const annotate = templateFunction(({ name, args }) => answers.of(name, args));
@@ -91,7 +91,7 @@ function plainText(runtime: Runtime, items: readonly (PyValue | undefined)[]): s
   return `${text}]`;
 }
 
-/** A string as a JSON literal. Most strings are short and have nothing to escape, which is told faster than `JSON.stringify` is called. */
+/** A string as a JSON literal. Most strings are short and need no escapes, which is checked faster than `JSON.stringify` runs. */
 function textLiteral(text: string): string {
   return text.length <= 48 && plainCharacters.test(text) ? `"${text}"` : JSON.stringify(text);
 }

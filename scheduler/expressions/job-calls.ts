@@ -81,12 +81,12 @@ export class JobCalls {
     calls.places[code] = 0;
     sentAnswers.asked.then(
       (answers) => this.#keep(sentAnswers, answers),
-      () => this.#count(100), // whoever asked for the answer gets the error
+      () => this.#count(100), // the caller gets the error from `answer`
     );
     return answer;
   }
 
-  /** The answers to the calls of a batch. Those that have a form are kept with it, whoever makes them. */
+  /** The answers to the calls of a batch. Calls with a form are kept by their form, even if they were sent as texts. */
   async #batch({ batch, form }: HostBatch): Promise<PackedAnswers> {
     const keptAnswers = this.#kept();
     const knownForm = form && keptAnswers.ofForm(form);
@@ -141,7 +141,7 @@ export class JobCalls {
     return gatherAnswers(answers, places);
   }
 
-  /** The answers of the API process to some calls. If it fails, they are made alone; they tell why. */
+  /** The answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
   async #asked(
     { form }: CallsOfForm,
     texts: PackedTexts,

@@ -1,10 +1,10 @@
 import type { CallForm, PackedAnswers } from './protocol.js';
 import { ValueTable } from './value-table.js';
 
-/** Calls that were made together, or one that was made alone. */
+/** Calls that were sent together, or a single call. */
 export interface SentBatch {
   readonly asked: Promise<PackedAnswers>;
-  /** The answers of `asked`; null before. */
+  /** The result of `asked`; null until it resolves. */
   answers: PackedAnswers | null;
 }
 

@@ -14,14 +14,14 @@ export function packAnswers(answers: BatchAnswers): PackedAnswers {
   return { texts: packTexts(answers.map((answer) => answer?.json ?? '')), ...table.packed() };
 }
 
-/** The answers from which the packed form was made. */
+/** Unpacks answers. */
 export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): BatchAnswers {
   return unpackTexts(texts).map((json, i) =>
     json === '' ? null : { json, floats: floats[floatsOf[i]!]! },
   );
 }
 
-/** One of the packed answers; null if it is missing. */
+/** The answer at an index of packed answers; null if it is missing. */
 export function answerAt(answers: PackedAnswers, at: number): HostAnswer | null {
   if (!hasAnswer(answers, at)) return null;
   return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };

@@ -17,7 +17,7 @@ import type { PageTask, RequestedField } from './protocol.js';
 /** The fields and record-level expressions of a query or an export, and its constants: plain data. */
 export interface AnnotationSettings {
   readonly fields: readonly RequestedField[];
-  /** The values of those texts that are constants, in their order. */
+  /** The values of the texts that are constants, in their order. */
   readonly constants: readonly unknown[];
   readonly data: JsonObject;
   readonly includeErrors: boolean;
@@ -240,7 +240,7 @@ function withReads(
       ...(stored && { fields: isEmpty ? ['_id'] : [...stored, ...added.map(({ name }) => name)] }),
     },
     dropped: [
-      // Objects that nothing else is requested of go as a whole.
+      // An object from which nothing else is requested is dropped as a whole.
       ...addedAlone.map(({ path }) => shortestPrefix(path, stored!.map(pathOf))),
       ...hidden.map(pathOf),
       ...(isEmpty ? [['_id']] : []),
@@ -248,7 +248,7 @@ function withReads(
   };
 }
 
-/** The field that has what is at a path: the one there, or the nearest one around it. */
+/** The field at a path, or the nearest field that contains it. */
 function fieldAt<F extends Pick<FieldRow, 'path'>>(
   fields: readonly F[],
   path: readonly string[],

@@ -50,7 +50,7 @@ export function callText({ name, args }: HostCall): string {
   return name + args;
 }
 
-/** The call that a text stands for. */
+/** Parses the text of a call. */
 export function callOfText(text: string): HostCall {
   const end = text.indexOf('[');
   return { name: text.slice(0, end), args: text.slice(end) };
@@ -90,7 +90,7 @@ export interface EvaluationOrigin {
 
 /** The properties of every request to evaluate expressions. */
 interface ExpressionTask extends EvaluationOrigin {
-  /** The JSON text of the request, which tells floats from ints. */
+  /** The JSON text of the request; unlike a parsed body, it distinguishes floats from ints. */
   readonly body: string;
 }
 
@@ -117,7 +117,7 @@ export interface AnnotateTask extends ExpressionTask {
 
 /** The records of a page of a query and the fields to compute. `body` has the constants and `data`. */
 export interface PageTask extends AnnotateTask {
-  /** JSON text: the list of the records, as the query gives them. */
+  /** The list of the records as JSON text, as the query returns it. */
   readonly records: string;
   /** The separator between records of the answer. */
   readonly separator: ',' | '\n';
@@ -136,7 +136,7 @@ export interface AnnotatedColumns {
   readonly stored: Columns;
   /** The read columns, and the computed ones with declared types. */
   readonly known: Columns;
-  /** Columns whose types are hints for those of the values. */
+  /** Columns with suggested types for the values. */
   readonly hints: Columns;
   /** The columns that every record has, in their order; null where expressions make the records. */
   readonly fixed: readonly Projected[] | null;

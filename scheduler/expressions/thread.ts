@@ -99,7 +99,7 @@ export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
 export function pageTable(task: ThreadTask<'pageTable'>): Promise<Outcome<Uint8Array>> {
   return toOutcome(async () => {
     const records = Array.from(pageRecords(task), ({ record }) => record);
-    // Requests for such pages are rare, and what writes them is large.
+    // The module is loaded on demand, because requests for encoded pages are rare and the module is large.
     const { encodedTable } = await import('./encoded-table.js');
     return encodedTable(records, task);
   });

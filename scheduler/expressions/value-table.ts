@@ -21,7 +21,7 @@ export class ValueTable {
   #lastTag = 0;
   #lastLow = 0;
   #lastHigh = 0;
-  /** The codes of texts of one byte, such as most alleles. */
+  /** The codes of texts of one byte, such as most alleles, by their byte. */
   readonly #single = new Int32Array(256);
 
   /** The number of different values. */

@@ -31,7 +31,7 @@ export async function connectTo(
     // A server name must not be an address literal (RFC 6066, section 3).
     ...(parseAddress(host) === undefined && { servername: host }),
     ALPNProtocols: ['http/1.1'],
-    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+    // Overrides NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
     ...(network.authorities !== undefined && { ca: network.authorities }),

@@ -16,10 +16,10 @@ export class ConnectionTimeout {
     signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Adds a socket to those that are destroyed. */
+  /** Adds a socket to those that are destroyed at the timeout. */
   addSocket(socket: Socket): void {
     this.#sockets.push(socket);
-    socket.on('error', () => undefined); // whoever waits for the socket has a listener of its own
+    socket.on('error', () => undefined); // the user of the socket has a listener of its own
     if (this.reason !== undefined) socket.destroy(this.reason);
   }
 

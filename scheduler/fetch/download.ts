@@ -32,7 +32,7 @@ export async function downloadFile(job: DownloadRequest): Promise<WrittenFile> {
   }
 }
 
-/** Rethrows errors that do not come from the network, such as a full disk. */
+/** The failure that an error of the network stands for; rethrows any other error, such as a full disk. */
 function failureOf(error: unknown): FetchFailure {
   const namedError = error as { name?: unknown } | null;
   if (namedError?.name === 'AppError') throw error;

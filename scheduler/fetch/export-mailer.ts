@@ -11,7 +11,7 @@ export interface ExportMailerOptions {
   now(): number;
 }
 
-/** Timeouts of a connection to the mail server: until it is made, until the server greets, and of each silence. */
+/** Timeouts for the mail server: for connecting, for its greeting, and for each pause. */
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
 /**
@@ -29,13 +29,13 @@ export class ExportMailer {
     this.#options = options;
   }
 
-  /** Whether the settings of a mail server are there. */
+  /** Whether the settings name a mail server. */
   get isSetUp(): boolean {
     const { smtpUrl, mailFrom } = this.#options.config;
     return Boolean(smtpUrl) && Boolean(mailFrom);
   }
 
-  /** Sends what is due; returns at once. */
+  /** Sends the e-mails that are due, in the background. */
   send(): void {
     if (this.#isClosed || !this.isSetUp) return;
     this.#isDue = true;

@@ -9,7 +9,7 @@ import { systemNetwork, type Network } from './network.js';
 import { PolitenessLimits } from './politeness-limits.js';
 import { readUrl } from './url.js';
 
-/** Which hosts may be contacted, within which limits; plain data, sent to the worker process. */
+/** The hosts that may be contacted, and the limits of fetches; plain data, sent to the worker process. */
 export interface FetchSettings {
   /** Entries of the setting `allow-addresses`. */
   readonly allow: readonly string[];

@@ -10,7 +10,7 @@ export interface Network {
   open(address: string, port: number): Socket;
   /** The addresses of this machine. */
   own(): readonly string[];
-  /** Trusted certificate authorities, PEM; by default those that Node trusts. */
+  /** Trusted certificate authorities in PEM; by default, those that Node trusts. */
   readonly authorities?: string;
 }
 

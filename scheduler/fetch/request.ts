@@ -59,7 +59,7 @@ function sendRequest(
   const counter = new ByteCounter(socket, headerBytes);
   return new Promise((resolve, reject) => {
     const sentRequest = request({
-      // Without an agent, the request uses this socket and no other.
+      // Without an agent, the request uses exactly this socket.
       createConnection: () => socket,
       method: 'GET',
       path: url.pathname + url.search,

@@ -17,7 +17,7 @@ export interface DownloadRequest extends AccountContext {
   report(bytes: number, total: number | null): void;
 }
 
-/** The transfer of one file, over as many connections as it takes. */
+/** The transfer of one file, over one or more connections. */
 export class Transfer {
   /** Size and MD5 of the body as received, if it is encoded. */
   encoded: EncodedDigest | undefined;
@@ -68,7 +68,7 @@ export class Transfer {
     const total = totalBytes(response.headers, point);
     const isEncoded = decoderOf(response.headers['content-encoding']) !== undefined;
     if (total === undefined || isEncoded) {
-      this.#tag = undefined; // the next attempt starts anew
+      this.#tag = undefined; // the next attempt starts from the first byte
       throw transientFailure('the host resumed the transfer at another offset');
     }
     this.#spool.check(total);
@@ -151,7 +151,7 @@ interface ResumePoint {
   readonly tag: string;
 }
 
-/** The entity tag, if it is strong: only such a tag guarantees identical bytes (RFC 9110, section 8.8.1). */
+/** The entity tag if it is strong; only a strong tag guarantees identical bytes (RFC 9110, section 8.8.1). */
 function strongTag(headers: IncomingHttpHeaders): string | undefined {
   const tag = headers.etag;
   return tag !== undefined && /^"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : undefined;

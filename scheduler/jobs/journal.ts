@@ -83,7 +83,7 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
   }
 }
 
-/** A file that every build writes anew. */
+/** Every build writes this file, so its identity changes with the build. */
 const builtEntry = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
 
 /** Identifies the runtime and the build: what other code has finished is done again. */

@@ -45,7 +45,7 @@ export class Reconciliation {
     }
   }
 
-  /** Why a dataset is refused; undefined if it is not. */
+  /** The reason why a dataset is refused; undefined if it is not. */
   refusal(datasetId: number): string | undefined {
     return this.#refusals.get(datasetId);
   }

@@ -43,7 +43,7 @@ export interface SchedulerOptions {
   readonly retryMs?: number;
   /** Interval between two checks whether the files of refused datasets were restored. */
   readonly recoverMs?: number;
-  /** Interval between two removals of what has expired. */
+  /** Interval between two removals of expired files and rows. */
   readonly sweepMs?: number;
   /** Limits of downloads from other hosts; those of the budgets by default. */
   readonly fetchLimits?: Partial<FetchLimits>;
@@ -108,7 +108,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let host: Host | null = null;
   let sweeper: NodeJS.Timeout | undefined;
   let recovery: NodeJS.Timeout | undefined;
-  let answerCall: AnswerCall = () => Promise.reject(new AppError('internal', 'no host')); // until the API is there
+  // until the API process has set it
+  let answerCall: AnswerCall = () => Promise.reject(new AppError('internal', 'no host'));
   const mailer = new ExportMailer({ catalog, config, report, now });
   const reconciliation = new Reconciliation({ catalog, store, report, jobs });
   const queue: JobQueue = new JobQueue({
@@ -163,7 +164,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     async start() {
       await reconciliation.run();
       await catalog.tasks.requeueRunning();
-      // The datasets come first: scratch files tell which of their segments were never committed.
+      // Datasets are swept before scratch folders, whose files tell which segments of datasets were never committed.
       await sweepDatasets(catalog, store, report);
       await sweepAll(catalog, data, { now: now(), report, jobs });
       await tables.start();

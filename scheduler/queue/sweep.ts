@@ -30,7 +30,7 @@ export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<vo
 /** Settings of the sweeps. */
 export interface SweepOptions {
   readonly now: number;
-  /** Tells the operator what was moved to the quarantine. */
+  /** Reports to the operator which files were moved to the quarantine. */
   report(message: string): void;
   readonly jobs?: Jobs;
   /** How long deleted versions of files are kept. */
@@ -87,7 +87,7 @@ export async function sweepExpired(
   }
   const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
   const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
-  crashpoint('versions.forgotten'); // the next start removes what is left
+  crashpoint('versions.forgotten'); // the next start removes the remaining files
   for (const { objectId, revision } of forgottenFiles)
     await removeFile(data.object(objectId, revision));
 }

@@ -84,7 +84,7 @@ export class TaskRunner {
     return this.#deaths.startable(this.tasks);
   }
 
-  /** Called with `startable` tasks when none of them can be claimed. */
+  /** Called with the result of `startable` if none of these tasks can be claimed. */
   forgetSuspects(taskIds: readonly number[]): void {
     this.#deaths.forgetSuspects(taskIds);
   }
@@ -121,7 +121,7 @@ export class TaskRunner {
     }
     await Promise.race([allOver(), pause(graceMs, undefined, { ref: false })]);
     for (const running of this.tasks) this.stop(running, 'requeue');
-    // Killing a worker that has not stopped its tasks within `cancelMs` takes a moment, too.
+    // Includes the time for killing a worker that has not stopped its tasks within `cancelMs`.
     const killMs = this.#options.cancelMs + 2_000;
     await Promise.race([allOver(), pause(killMs, undefined, { ref: false })]);
   }
@@ -299,7 +299,7 @@ export class TaskRunner {
     if (row === undefined || isTerminal(row.status)) this.#waiters.ended(task.id, row);
   }
 
-  /** Cleans up after a task whose row says that it has ended, and notifies those who wait for it. */
+  /** Cleans up after a task whose row says that it has ended, and notifies its waiters. */
   async #end(running: RunningTask): Promise<void> {
     running.phase = 'ended';
     const { task } = running;
@@ -352,7 +352,7 @@ export class TaskRunner {
     }
   }
 
-  /** Runs work that nobody waits for; its failure is reported. */
+  /** Runs work in the background; reports its failure. */
   #inBackground(work: Promise<void>): void {
     work.catch((error: unknown) => this.#options.report(toErrorValue(error).message));
   }

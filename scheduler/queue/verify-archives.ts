@@ -6,7 +6,7 @@ import { fileExists, list, modifiedAt } from '../../engine/core/files.js';
 import { checkArchive } from '../../engine/store/archive.js';
 import { droppedLog } from '../../engine/store/verify-dataset.js';
 
-/** Takes a difference: its place, and what is wrong. */
+/** Receives a problem: its location and its description. */
 export type ReportProblem = (where: string, problem: string) => void;
 
 /** Whether the files of a dataset are in its archive, according to the catalogue. */

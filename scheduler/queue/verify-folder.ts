@@ -143,12 +143,14 @@ async function verifyUnknownDatasets(
   known: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  const droppedIds = new Set(await catalog.datasets.dropped()); // the next start removes these
+  // the next start removes these datasets
+  const droppedIds = new Set(await catalog.datasets.dropped());
   for (const { name } of await list(data.datasets)) {
     if (name === '_empty.parquet' || known.has(Number(name)) || droppedIds.has(Number(name)))
       continue;
     const filesInside = await list(data.path('datasets', name));
-    if (filesInside.some((entry) => entry.name === droppedLog)) continue; // kept until running queries have ended
+    // kept until running queries have ended
+    if (filesInside.some((entry) => entry.name === droppedLog)) continue;
     const isOld =
       ((await modifiedAt(data.path('datasets', name))) ?? Infinity) < unreferencedBefore;
     if (isOld) report(`datasets/${name}`, 'is not in the catalogue');

@@ -10,7 +10,7 @@ export class WorkerDeaths {
   readonly #records = new Map<number, DeathRecord>();
   readonly #suspects = new Set<number>();
 
-  /** Records a death of the worker that had these tasks. */
+  /** Records that the worker died while it ran these tasks. */
   record(tasks: readonly RunningTask[]): void {
     for (const running of tasks) {
       const { id } = running.task;
@@ -36,7 +36,7 @@ export class WorkerDeaths {
     return reached > (this.#records.get(task.id)?.reached ?? 0) && this.#suspects.delete(task.id);
   }
 
-  /** The tasks of which one may be started while these are running; `any` if there is no suspect. */
+  /** The tasks of which one may be started while `running` are running; `any` if no task is suspected of killing the worker. */
   startable(running: readonly RunningTask[]): 'any' | readonly number[] {
     if (this.#suspects.size === 0) return 'any';
     const isRunning = running.some(({ task }) => this.#suspects.has(task.id));

@@ -7,7 +7,7 @@ import { LineFile, rotateFiles } from '../../engine/core/file-writer.js';
 
 /** Number of earlier files beside the log. */
 const keptFiles = 4;
-/** Bytes of lines that wait while the disk is full; what comes beyond is counted instead of kept. */
+/** Maximum number of bytes of lines that wait while the disk is full; further lines are counted and dropped. */
 const maxWaitingBytes = 8 << 20;
 const maxWriteBytes = 1 << 20;
 const retryMs = 1_000;
@@ -55,7 +55,7 @@ export class LogFile {
     this.#report = report;
   }
 
-  /** Opens or creates the file; throws `invalid` if it cannot be written. `report` takes what goes wrong later. */
+  /** Opens or creates the file; throws `invalid` if it cannot be written. Later errors are passed to `report`. */
   static async open(
     path: string,
     maxBytes: number,
@@ -160,7 +160,7 @@ export class LogFile {
       this.#reportOnce(`cannot be rotated (${codeOf(error) ?? String(error)}) and grows`);
       return;
     }
-    this.#isToReopen = true; // if that fails, nothing is rotated again
+    this.#isToReopen = true; // if this fails, the file is not rotated again
     await this.#reopen();
   }
 
@@ -202,6 +202,6 @@ export async function eachLine(
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) take(line);
   } catch {
-    // The process at the other end was killed: there is no more to read.
+    // The process at the other end was killed: there is nothing more to read.
   }
 }

@@ -41,7 +41,7 @@ export function sharedQueryEngine(
       if (users === 0) {
         closing = setTimeout(() => {
           engine = undefined;
-          // An engine that failed to open has nothing to close.
+          // If opening the engine has failed, there is nothing to close.
           engineInUse?.then((opened) => opened.close()).catch(() => undefined);
         }, idleMs);
       }

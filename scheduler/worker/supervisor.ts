@@ -35,7 +35,7 @@ const defaults: SupervisorOptions = {
  */
 export const bufferFlags = ['--external-memory-accounted-in-global-limit', '--initial-heap-size=64'] as const; // prettier-ignore
 
-/** Those of the process that `supervise` starts, whose cache is in buffers: a collection is due when they grow by a tenth. */
+/** Flags of the process that `supervise` starts, whose cache is in buffers: a collection is due when the buffers have grown by a tenth. */
 const cacheFlags = [...bufferFlags, '--external-memory-max-growing-factor=1.1'];
 
 /**

@@ -51,7 +51,7 @@ export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChun
   return outcomeOf(() => migrateChunk(job));
 }
 
-/** Rows of a dataset are divided among segments of the task's scratch folder. */
+/** Divides rows of a dataset among segments in the scratch folder of the task. */
 export async function partition(
   order: PartitionOrder,
 ): Promise<Outcome<readonly (Segment | null)[]>> {
@@ -94,12 +94,12 @@ export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
 }
 
-/** Writes given records as a segment of records that replace others. */
+/** Writes given records that replace others as a segment. */
 export async function replace(order: ReplaceOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => replaceRows(order));
 }
 
-/** Writes given records that replace none as a segment. */
+/** Writes given records that replace no others as a segment. */
 export async function add(order: AddOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => addRows(order));
 }

@@ -33,6 +33,6 @@ setInterval(() => sendMessage({ type: 'heartbeat' }), config.heartbeatMs);
 sendMessage({ type: 'heartbeat' });
 
 function sendMessage(message: FromWorker): void {
-  // Without the channel, this process is about to end.
+  // If the channel is closed, this process is about to exit.
   if (process.connected) process.send?.(message, () => undefined);
 }

@@ -36,7 +36,7 @@ const documents = [
 ];
 const examples = documents.flatMap(examplesOf);
 
-/** Why the SQL of an engine, which its first line names, is not run here. */
+/** The reason why SQL of an engine, named in its first line, is not run here. */
 const notHere: Readonly<Record<string, string>> = {
   ClickHouse: 'npm run test:interop runs it',
   "DuckDB's delta extension": 'DuckDB would have to download it',

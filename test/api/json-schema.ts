@@ -20,7 +20,7 @@ type Check = (
   resolve: Resolve,
 ) => readonly string[];
 
-/** Keywords that say nothing of values. */
+/** Keywords that do not constrain values. */
 const annotations = ['description', 'example', 'examples', 'title', 'default', 'deprecated', 'discriminator', 'maxLength', 'maturity', 'version', '$schema', '$comment', '$comments', '$defs', 'definitions']; // prettier-ignore
 
 /** Whether a text has a format. */

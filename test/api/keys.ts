@@ -1,4 +1,4 @@
-/* The keys of every resource as the contract lists them: written down here again, so that a view cannot lose one unseen. */
+/* The keys of every resource as the contract lists them, repeated here so that a view cannot lose one unnoticed. */
 
 const wordsOf = (text: string): readonly string[] =>
   text

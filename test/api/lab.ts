@@ -1,5 +1,5 @@
 import { afterAll, expect } from '@jest/globals';
-import { clientFor, idOf, send, startServer, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
+import { clientFor, idOf, send, startServer, waitFor, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
 
 /** A server with a user and a vault of hers, for all tests of a file. */
 export interface Lab {
@@ -10,6 +10,8 @@ export interface Lab {
   newDataset(more?: object): Promise<number>;
   /** Makes a file and uploads its content; returns its id. */
   newFile(filename: string, content: string | Uint8Array): Promise<number>;
+  /** Creates an import, waits for its end and expects that it completes; returns it. */
+  runImport(body: object): Promise<Readonly<Record<string, unknown>>>;
   /** Restarts the server on its data folder; `server` and `ann` then belong to the new one. */
   restart(): Promise<void>;
   /** Number of records of a dataset. */
@@ -45,6 +47,13 @@ export async function startLab(options?: TestOptions): Promise<Lab> {
       const uploadAnswer = await send('', 'PUT', String(createdObject.json['upload_url']), content);
       expect([filename, uploadAnswer.status]).toEqual([filename, 200]);
       return idOf(createdObject);
+    },
+    async runImport(body) {
+      const created = await ann.post('/v2/dataset_imports', body);
+      expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(created)}`);
+      expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+      return json;
     },
     async total(datasetId) {
       return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];

@@ -59,7 +59,7 @@ export async function differencesOf(
   const found: string[] = [];
   const keys = fieldsOf(wanted).join(' ');
   const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
-  // Without records, JSON does not name its fields.
+  // JSON without records does not name the fields.
   if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
   if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
   for (const [i, row] of rows.entries()) {

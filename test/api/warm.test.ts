@@ -15,7 +15,7 @@ let queryEngine: QueryEngine;
 const loadedColumns: (readonly [dataset: number, fields: readonly string[]])[] = [];
 /** The datasets whose files were opened. */
 const opened: number[] = [];
-/** The datasets that were asked, and the fields of the conditions. */
+/** The queried datasets, and the fields of the conditions. */
 const askedColumns: [dataset: number, fields: readonly string[]][] = [];
 const reports: string[] = [];
 /** The columns that queries have read. */

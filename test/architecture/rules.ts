@@ -124,7 +124,7 @@ const guardedWords: readonly {
     through: [],
   },
   {
-    // A method may be called import; a loading import stands behind one of these.
+    // A method may be called import; an import expression follows one of these tokens.
     word: /(\b(await|return|void|yield)|[=(,?:>[])\s*import\s*\(\s*(?!""\s*\))/,
     name: 'import() of what is not a literal',
     through: [],

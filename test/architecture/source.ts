@@ -2,7 +2,7 @@
 export interface Import {
   readonly specifier: string;
   readonly isType: boolean;
-  /** Loaded only when the code gets there: `await import('…')`. */
+  /** Whether the module is loaded only when the statement runs: `await import('…')`. */
   readonly isLazy: boolean;
 }
 
@@ -16,11 +16,14 @@ export interface Source {
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
 
-/** Takes a source file apart. Knows strings, templates, comments and regular expressions, and nothing else of the language. */
+/**
+ * Splits a source file into its parts. Recognises strings, templates, comments and regular expressions, and nothing else of the language.
+ */
 export function readSource(path: string, text: string): Source {
   const { code, strings, templates } = scan(text);
   const imports: Import[] = [];
-  const stringPlaceholder = /"(\d+)"/.source; // how `scan` leaves a string behind: its number
+  // the placeholder that `scan` puts in place of a string, with the string's number
+  const stringPlaceholder = /"(\d+)"/.source;
   const patterns = [
     new RegExp(`\\b(?:import|export)\\s+(type\\s)?[^;"]*?\\bfrom\\s*${stringPlaceholder}`, 'g'),
     new RegExp(`\\bimport\\s*()${stringPlaceholder}`, 'g'),

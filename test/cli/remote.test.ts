@@ -199,7 +199,7 @@ describe('datasets', () => {
 });
 
 describe('what is shown', () => {
-  /** A stream that keeps what is written to it. */
+  /** A stream that stores the written text. */
   class Sink {
     text = '';
     readonly columns = 200;
@@ -220,7 +220,7 @@ describe('what is shown', () => {
     expect([code, notes.text]).toEqual([0, notes.text]);
   }
 
-  /** The JSON objects that a stream holds, a line each. */
+  /** Parses the JSON object of each line in a stream. */
   const linesOf = ({ text }: Sink): readonly Record<string, unknown>[] =>
     text
       .split('\n')
@@ -321,7 +321,7 @@ describe('users', () => {
     const admin = await server.user('admin', { role: 'admin' });
     const cal = await server.user('cal');
     await server.user('eli', { domain: 'other' });
-    // The saved login is a member's: it is used, and refused.
+    // The saved login belongs to a member: the command uses it, and the server refuses.
     for (const argv of [['list'], ['remove', 'cal@acme.org']]) {
       const refusedRun = await run('user', ...argv);
       expect([refusedRun.code, refusedRun.lines]).toEqual([1, []]);

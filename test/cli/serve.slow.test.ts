@@ -20,7 +20,7 @@ interface Answer {
 interface ServedProcess {
   readonly child: ChildProcess;
   readonly printed: () => string;
-  /** Resolves with the match of a pattern in the output as soon as it is there. */
+  /** Resolves with the match of a pattern in the output as soon as there is one. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Runs a command line as the administrator; returns the code, what it printed, and what it said. */
+/** Runs a command line as the administrator; returns the exit code, the output and the messages. */
 async function run(
   ...argv: readonly string[]
 ): Promise<readonly [number, readonly string[], string]> {

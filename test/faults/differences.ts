@@ -5,7 +5,7 @@ import type { TestServer } from '../api/server.js';
 /** All checks of section 12 of the threats on the files of an idle server. */
 export async function differences({ catalog, data }: TestServer): Promise<readonly string[]> {
   const now = Date.now();
-  const store = openStore(data); // one that remembers nothing
+  const store = openStore(data); // a store without cached state
   const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now });
   return found
     .filter(({ where }) => !where.startsWith('scratch/spill'))

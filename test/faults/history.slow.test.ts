@@ -21,7 +21,7 @@ interface KnownDataset {
   readonly id: number;
   /** For each import, the words that it added, if it was acknowledged. */
   readonly appended: Map<number, readonly string[]>;
-  /** The words of each answer that a reader got. */
+  /** The tokens of each answer that a reader received. */
   readonly reads: string[][];
   isDeleted: boolean;
 }
@@ -107,7 +107,7 @@ test('C5, C9: what many clients do at once is what they did one after another, i
     await readDataset(dataset);
     const caseText = `seed ${seed}, dataset ${dataset.id}`;
     for (const seen of dataset.reads) {
-      // A version is told by its size, because each adds something.
+      // A version is identified by its size, because each version adds records.
       const version = versions.find(({ size }) => size === seen.length);
       expect([caseText, seen.filter((word) => !version?.has(word))]).toEqual([caseText, []]);
     }
@@ -139,7 +139,7 @@ async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlyS
   );
   expect(commits).toHaveLength(rows.total);
   const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
-  // Every version is a commit or a merge of small segments.
+  // Each version is that of a commit or of a merge of small segments.
   const brought: number[] = [];
   for await (const { version, info } of server.store.history(dataset.id, 0))
     if (info['compaction'] === undefined) brought.push(version);

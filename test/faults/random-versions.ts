@@ -53,7 +53,7 @@ export interface EventCounts {
   sorts: number;
 }
 
-/** A clock of the store that runs ahead, so that versions leave the window, and what has come of it. */
+/** A clock of the store that runs fast, so that versions leave the window, and counts of the events that follow. */
 export interface FastClock {
   aheadMs: number;
   readonly keepVersionsMs: number;
@@ -66,7 +66,7 @@ export interface FastClock {
 /** Number of commits and rollbacks of each history; STRANDLAKE_STEPS overrides it. */
 const steps = Number(process.env['STRANDLAKE_STEPS'] ?? 60);
 
-/** Counts in which nothing has happened. */
+/** Event counts of zero. */
 export function newCounts(): EventCounts {
   return {
     appends: 0,
@@ -246,7 +246,7 @@ class History {
       // An overwrite needs a key in each record.
       ...(isByFields || mode === 'upsert' ? added : []),
     ];
-    // The order of the given records does not matter for those that they replace.
+    // Given records that replace others may be in any order.
     const from = this.#below(changes.length + 1);
     records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + from) % all.length]!)); // prettier-ignore
     if (records.length === 0) return;
@@ -287,13 +287,13 @@ class History {
     const check = await this.#lab.ann.get(path);
     const added = this.#records.filter((one) => one.addedBy === number && !one.isGone);
     const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
-    // A record that comes back must not have been added again meanwhile.
+    // A restored record must not have been added again in the meantime.
     const restoredIds = new Set(this.#records.filter(({ deletedBy }) => deletedBy === number).map(({ id }) => id)); // prettier-ignore
     if (inTheWay.size === 0)
       for (const one of this.#live)
         if (one.addedBy !== number && restoredIds.has(one.id)) inTheWay.add(one.addedBy);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    // A merge may have left out what was deleted too long ago; then it is in nobody's way.
+    // A merge may have dropped records that were deleted before the window; they do not block a rollback.
     const commitsBeforeWindow = [...inTheWay].filter((one) =>
       this.#isBeforeWindow(this.#commits[one]!),
     );
@@ -501,7 +501,8 @@ class History {
 
   async #ask(body: object): Promise<Page> {
     const answer = await this.#lab.ann.post(`/v2/datasets/${this.#datasetId}/data`, body);
-    if (this.#made === 0 && answer.status === 400) return { results: [], total: 0 }; // there is no field yet
+    // the dataset has no field yet
+    if (this.#made === 0 && answer.status === 400) return { results: [], total: 0 };
     expect([answer.status, answer.json['detail']]).toEqual([200, undefined]);
     return answer.json as unknown as Page;
   }
@@ -538,7 +539,7 @@ function isGone(json: Readonly<Record<string, unknown>>): boolean {
   return String(json['detail']).includes('cannot be read any more');
 }
 
-/** The ids of the states that are not among others. */
+/** The ids in some states that are not in the others. */
 function idsWithout(
   states: readonly ModelRecord[],
   others: readonly ModelRecord[],

@@ -13,7 +13,7 @@ import { batchOf } from '../engine/store/random.js';
 
 const id = 123456789012341;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
-/** The last version that the catalogue has seen: none, so that only the log tells what was committed. */
+/** The last version that the catalogue knows: none, so that only the log shows which versions were committed. */
 const committedVersion = async (): Promise<number> => -1;
 let folder: DataFolder;
 beforeEach(async () => {
@@ -49,7 +49,7 @@ test('R6: when flushing fails from some step on, and removing too, no version co
     expect([nth, shownSnapshot.version]).toEqual([nth, isFailed ? version : version + 1]);
     if (isFailed && /_delta_log.*not known/.test(error.message)) {
       uncertain += 1;
-      // Nobody knows what comes next, so nothing does until a start has looked.
+      // The state of the log is unknown, so further commits are refused until a restart.
       const { change: later, scratch: place } = await stageChange(1_000 + nth);
       await expect(store.commit(id, later, place)).rejects.toThrow('restart the server');
       expect((await store.snapshot(id)).version).toBe(version);

@@ -20,7 +20,7 @@ import { freshSeed } from '../seed.js';
  * test/fixtures/fuzz, which `npm test` checks.
  */
 
-/** An input that takes longer counts as a hang. */
+/** Time in ms after which an input counts as a hang. */
 const hangMs = 20_000;
 
 const { values, positionals } = parseArgs({

@@ -25,7 +25,7 @@ export function openChdb(
   };
   return queryEngine({
     language: clickhouseDialect(folderOf),
-    // A promise, so that what it throws is its rejection.
+    // Wrapped in a promise, so that a thrown error becomes a rejection.
     run: (sql, params) => Promise.resolve().then(() => run(sql, params)),
     async *stream(sql, params) {
       await Promise.resolve();

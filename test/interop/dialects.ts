@@ -77,7 +77,7 @@ async function compareExamples(tables: Tables, lines: readonly string[]): Promis
   }
 }
 
-/** Over records that hold nothing which ClickHouse reads in another way. */
+/** Compares the dialects over records without values that ClickHouse reads differently. */
 async function compareSettled(tables: Tables, random: Random): Promise<void> {
   for (let done = 0; done < cases; done += casesPerDataset) {
     const madeData = settledMade(randomMade(random));

@@ -7,7 +7,7 @@ import type { MadeDataset } from '../engine/query/naive-fields.js';
  * members are all missing (docs/decisions/0016-two-dialects.md). Records without such a gap look the same in both.
  */
 
-/** The dataset with all its records as ClickHouse reads them. */
+/** The dataset with its records changed to what ClickHouse reads. */
 export function settledMade(made: MadeDataset): MadeDataset {
   const segments = made.segments.map(({ rows }) => ({
     columns: made.columns,
@@ -44,7 +44,7 @@ function settledValue(column: Column, value: Value): Value {
   return members.length === 0 ? null : Object.fromEntries(members);
 }
 
-/** A record of an answer without what cannot be told apart: absent, an empty list, and an object of nothing; 0 and -0. */
+/** A record of an answer without the differences that storage loses: absent, an empty list and an object without members; 0 and -0. */
 export function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? null : value.map(withoutEmpty);
   if (typeof value !== 'object' || value === null) return value === 0 ? 0 : value;

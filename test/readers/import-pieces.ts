@@ -58,18 +58,18 @@ export interface ReadPiece {
 /** The result of the chunks. */
 export interface Imported {
   readonly columns: Columns;
-  /** Fields whose types no column holds together. */
+  /** Fields whose values have types that no column holds together. */
   readonly conflicts: readonly unknown[];
   /** The records of all chunks, but none of a chunk that an import without errors would read again. */
   readonly rows: readonly Row[];
   readonly findings: Findings;
   readonly lines: number;
-  /** Records that would be stored, and those that were refused. */
+  /** Number of records that would be stored, and of rejected ones. */
   readonly stored: number;
   readonly rejected: number;
   /** The number of chunks that were read twice. */
   readonly rewritten: number;
-  /** Whether a chunk says that the records end in it. */
+  /** Whether a chunk reports that the records end in it. */
   readonly hasEnded: boolean;
   readonly hasErrors: boolean;
   /** The chunks as they were read first, up to the one in which the records end. */
@@ -109,7 +109,7 @@ export function importPieces(
   const seenColumns = firsts.map(({ batch }) => batch.seen);
   const { columns, conflicts } = unifyColumns(known, seenColumns);
   const hasErrors = firsts.some(({ report }) => report.result().errors > 0);
-  // An import with errors publishes nothing, so nothing is read again for it and some of it cannot be shown.
+  // An import with errors publishes nothing, so its chunks are not read again, and some results are unknown.
   const seconds: ReadPiece[] = [];
   for (const i of hasErrors ? [] : order) {
     if (i >= firsts.length) continue;

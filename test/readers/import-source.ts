@@ -31,7 +31,7 @@ export interface SourceImport {
   /** The number of chunks that were read twice. */
   readonly rewritten: number;
   readonly lines: number;
-  /** Records of the chunks that count: those that would be stored, and those that were refused. */
+  /** Number of records up to the end of the records that would be stored, and of rejected ones. */
   readonly stored: number;
   readonly rejected: number;
 }

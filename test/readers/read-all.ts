@@ -38,7 +38,7 @@ export class Notes extends FindingCollector {
 }
 
 export interface ReadAll {
-  /** The records as each chunk has them, without their nulls. */
+  /** The records of each chunk, without null values. */
   readonly rows: readonly Record<string, unknown>[];
   readonly lines: number;
   readonly chunks: number;

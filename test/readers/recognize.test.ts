@@ -41,7 +41,7 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
       path.slice(folder.length).startsWith(`/${name}/`),
     );
     if (!format) return [];
-    // Tables in the other folders are what a second tool said of their files.
+    // The tables in the other folders are expected results of a second tool.
     const isTable = /\.(tsv|txt)(\.gz)?$/.test(path);
     const isOracle = isTable && format[1] !== 'csv' && format[1] !== 'tsv';
     return isOracle ? [] : [{ path, format: format[1] }];

@@ -30,7 +30,7 @@ function seenColumn(name: string, value: Value): Column {
   }
 }
 
-/** A parsed record as a dataset of these columns shows it. */
+/** A parsed record in the form in which a dataset of these columns shows it. */
 export function castRecord(record: Row, columns: Columns): Row {
   const row: Row = {};
   for (const column of columns) row[column.name] = castTo(record[column.name] ?? null, column);

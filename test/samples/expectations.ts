@@ -4,7 +4,7 @@ export interface Expectation {
   readonly params?: Readonly<Record<string, unknown>>;
   /** Number of records, where it is not the count of the table; or the error message of the import. */
   readonly records?: number | string;
-  /** The reason why the other tool reads other records. */
+  /** The reason why the other tool reads different records. */
   readonly differs?: string;
 }
 

@@ -155,7 +155,8 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   expect(await status('PUT', sign(randomBytes(32), 'PUT', write, 60_000))).toBe(403);
   expect((await send('', 'GET', oldDownload)).text).toBe('x');
   expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
-  expect(await status('GET', oldDownload)).toBe(404); // never other bytes than it was made for
+  // the old address never serves the bytes of another file
+  expect(await status('GET', oldDownload)).toBe(404);
   const now = await download(id);
   expect((await send('', 'GET', now)).text).toBe('y');
   await ann.delete(`/v2/objects/${id}`);

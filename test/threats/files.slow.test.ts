@@ -13,7 +13,7 @@ beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
 
-/** Uploads a file and imports it into the dataset; answers the import as it ended, or as it was refused. */
+/** Uploads a file and imports it into the dataset; returns the ended import, or the refusal. */
 async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> {
   const createdObject = await ann.post('/v2/objects', {
     vault_id: vaultId,
@@ -85,7 +85,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
       true,
     ]);
     if (status === 'failed') {
-      // It names the file, and changed nothing.
+      // The message names the file, and the dataset is unchanged.
       expect(String(endedImport.json['error_message'])).toContain(name.replace(/\..*/, ''));
       expect(await total()).toBe(before);
     }
@@ -93,7 +93,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
   overController.abort();
   await second;
   expect(askedCount).toBeGreaterThan(10);
-  // Not even the worker died of them.
+  // The worker process has survived all files.
   expect(server.scheduler.status().workerPid).toBe(pid);
 });
 

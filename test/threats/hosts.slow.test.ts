@@ -18,7 +18,7 @@ import {
 } from '../scheduler/fetch/host.js';
 import { seed } from '../seed.js';
 
-/* What other hosts may do to a fetch: N6 to N10. */
+/* Hostile behaviour of other hosts during a fetch: N6 to N10. */
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -246,7 +246,7 @@ async function withBudgets(values: object, work: () => Promise<void>): Promise<v
   }
 }
 
-/** Serves these bytes by ranges as a good host does, but breaks off where `cut` says. */
+/** Serves these bytes by ranges, but closes the connection where `cut` says. */
 function serveRanges(
   bytes: Buffer,
   cut: (nth: number, from: number) => number,

@@ -33,7 +33,7 @@ function fetcher(...args: Parameters<typeof fetching>): ReturnType<typeof fetchi
   return newFetcher;
 }
 
-/** Ways to write addresses that are nobody's public hosts; `PORT` is one where somebody listens. */
+/** Spellings of addresses that are not public; `PORT` is a port on which a server listens. */
 const spellings = [
   '127.0.0.1',
   '127.0.0.2',
@@ -159,7 +159,7 @@ describe('N1: no packet goes to an address that is not public', () => {
       const { error } = await fetcher([]).get(`http://${host}:${port}/`);
       expect([host, error]).toEqual([host, 'a.json: address not allowed']);
     }
-    // Also a public one, as a server on the internet has.
+    // The server's own public address is refused, too.
     const public4 = fetcher([], {}, { own: () => ['93.184.216.34'] });
     expect((await public4.get(`http://93.184.216.34:${port}/`)).error).toMatch(/not allowed$/);
     expect(listeners[0]!.connections).toBe(0);
@@ -188,7 +188,7 @@ describe('N2: the address that was checked is the one that is opened', () => {
       [],
       { retries: 0, perAccountAndMinute: 10_000 },
       {
-        // Public when it is asked first, private the next time, and so on.
+        // The name resolves to a public address first, to a private one the next time, and so on.
         lookup: async () => [lookups++ % 2 === 0 ? '93.184.216.34' : '127.0.0.1'],
         open: (address) => {
           openedAddresses.push(address);
@@ -198,7 +198,7 @@ describe('N2: the address that was checked is the one that is opened', () => {
     );
     for (let i = 0; i < 1_000; i += 1) {
       const { error } = await get(`http://rebind.example:${insideHost.port}/`);
-      // What was opened for the public address ends here at another one, which the second look finds.
+      // The connection to the public address ends at another one, which the second check finds.
       expect(error).toBe('a.json: address not allowed');
     }
     expect(lookups).toBe(1_000);

@@ -7,7 +7,10 @@ const { server, ann, vaultId } = await startLab();
 
 const perCommit = 40;
 
-/** What one page or one file showed: which commits, how many records in all, and which records lacked their own field. */
+/**
+ * The content of one page or file: the commits of its records, the total number of records, and the records that lack the field of their
+ * commit.
+ */
 interface SeenCommits {
   readonly what: string;
   readonly commits: ReadonlyMap<string, number>;
@@ -108,7 +111,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   for (const one of found) {
     const shownVersion = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
     expect([shownVersion, one.total % perCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
-    // The version that a total belongs to: nothing on the page is newer, and a whole page has all of it.
+    // The version with this total: no record on the page is newer, and a whole page has all of its records.
     const newest = versions[one.total / perCommit - 1] ?? -1;
     for (const [id, count] of one.commits) {
       expect([shownVersion, (order.get(id) ?? Infinity) <= newest]).toEqual([shownVersion, true]);

@@ -15,7 +15,7 @@ import { writeSegment } from '../engine/store/write-segment.js';
 
 export const wholeRequest: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
 
-/** As in the metadata of files. */
+/** The provenance in the metadata of the test files. */
 export const provenance = { dataset_id: 7, query: { filters: [['gene', '>', 'a&b']] } };
 
 /** How a file is written. */
@@ -72,7 +72,7 @@ export class WriterBench {
   }
 }
 
-/** What a file is made of besides its records. */
+/** The properties of a file besides its records. */
 export function contextOf(
   { snapshot, fields }: Dataset,
   { request, isFormulaSafe = false }: WantedExport,
@@ -82,7 +82,7 @@ export function contextOf(
   return { projection, columns, longest: null, options: { isFormulaSafe }, provenance };
 }
 
-/** The export of a dataset, in parts of 700 records or of its segments; `warnings` takes those of the writer. */
+/** The export of a dataset, in parts of 700 records or one per segment; the writer's warnings are added to `warnings`. */
 export async function writeExport(
   format: string | Writer,
   from: Dataset,

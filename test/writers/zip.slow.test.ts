@@ -37,7 +37,7 @@ const python = ((): boolean => {
   }
 })();
 
-/** Python's zipfile is the other side. */
+/** Python's zipfile is the independent implementation. */
 (python ? test : test.skip)(
   'an entry of more than 4 GiB, and those behind it, are read back',
   () => {

@@ -10,7 +10,7 @@ import {
   type WithUser,
 } from '../common-fields.js';
 
-/** What an application shows besides its row. */
+/** The data that the view of an application shows and its row does not have. */
 export interface ApplicationContext extends WithUser {
   readonly origin: string;
 }

@@ -4,7 +4,7 @@ import { constant, declareResource } from '../../http/resource.js';
 import { id, jsonObject, nullable, oneOf, reference, text, timestamp } from '../../http/schema.js';
 import { userSummary } from '../users/user.js';
 
-/** What an entry shows besides its row: who made the change. */
+/** The data that the view of an entry shows and its row does not have: who made the change. */
 interface EntryContext {
   readonly actor: UserRow | undefined;
 }

@@ -20,7 +20,7 @@ import {
   type WithUser,
 } from '../common-fields.js';
 
-/** What a beacon set shows besides its row. */
+/** The data that the view of a beacon set shows and its row does not have. */
 export interface BeaconSetContext extends WithUser {
   readonly beaconsCount: number;
   readonly origin: string;
@@ -62,7 +62,7 @@ const filtersOrConditions: ValueType = {
   schema: { anyOf: [{ type: ['array', 'null'] }, reference('Conditions').schema] },
 };
 
-/** What a beacon shows besides its row. */
+/** The data that the view of a beacon shows and its row does not have. */
 export interface BeaconContext {
   /** The vault of its dataset; null once the dataset has been deleted. */
   readonly vaultId: number | null;

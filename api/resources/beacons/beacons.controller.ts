@@ -45,7 +45,7 @@ export const beaconSetCrud: CrudResource<'beacon set', BeaconSetContext, SavedRe
 };
 export const BeaconSetsController = crudController(beaconSetCrud);
 
-/** What beacon sets show besides their rows. */
+/** The data that the views of beacon sets show and their rows do not have. */
 async function beaconSetContexts(
   context: AppContext,
   request: ApiRequest,
@@ -101,7 +101,7 @@ export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilt
 };
 export const BeaconsController = crudController(beaconCrud);
 
-/** What beacons show besides their rows. */
+/** The data that the views of beacons show and their rows do not have. */
 async function beaconContexts(
   context: AppContext,
   request: ApiRequest,

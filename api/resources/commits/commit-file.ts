@@ -32,7 +32,7 @@ export async function commitFile(
   if (dataset === undefined) throw notFound();
   requireAvailable(context, dataset, 'cannot be read');
   await requireNoSnapshot(context, dataset, 'non_field_errors');
-  await store.snapshot(datasetId, version); // throws if its files are gone
+  await store.snapshot(datasetId, version); // throws if the files of this version have been deleted
   const row = await catalog.transaction(async (tx) => {
     const existingExport = await tx.exports.ofCommit(datasetId, id, Date.now() + leastLifetimeMs);
     if (existingExport !== undefined) return existingExport;

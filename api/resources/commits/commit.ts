@@ -22,9 +22,9 @@ const newFields: ValueType = {
   },
 };
 
-/** What commits show besides their row. */
+/** The data that the views of commits show and their rows do not have. */
 export interface CommitContext extends JobContext {
-  /** The commit that this one takes back, if it is a rollback. */
+  /** The commit that this rollback reverts; undefined for other commits. */
   readonly reverted: CommitRow | undefined;
   /** The rollback of this commit. */
   readonly rollback: CommitRow | undefined;

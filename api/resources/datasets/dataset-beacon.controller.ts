@@ -77,7 +77,7 @@ export class DatasetBeaconController {
         const prefix = `${build.toUpperCase()}-${chromosome}-${start}-`;
         const begins = [`${name}__prefix`, prefix];
         if (allele === null) return begins;
-        // Letters and these characters are all that an allele may have: nothing in the pattern needs an escape but dots and stars.
+        // Escapes `.` and `*` for a glob pattern; an allele has no other characters that need it.
         const escapeGlob = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
         return {
           and: [begins, [`${name}__regexp`, `${escapeGlob(prefix)}[0-9]+-${escapeGlob(allele)}`]],
@@ -93,7 +93,7 @@ export class DatasetBeaconController {
   }
 }
 
-/** What the query string asks. */
+/** The allele that the query string asks for. */
 interface AskedAllele {
   readonly place: Extract<GenomicNotation, { readonly kind: 'region' }>;
   /** The allele in upper case; null matches any allele. */

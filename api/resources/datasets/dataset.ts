@@ -28,7 +28,7 @@ import {
 } from '../common-fields.js';
 import { storageClass } from '../storage-class.js';
 
-/** What a dataset shows besides its row. */
+/** The data that the view of a dataset shows and its row does not have. */
 export interface DatasetContext {
   readonly object: ObjectRow;
   readonly vault: VaultRow;

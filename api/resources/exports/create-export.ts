@@ -67,7 +67,7 @@ export async function createExport(
     params,
     documentsCount: total === null ? null : Math.min(total, limit),
     ...(asOf && { asOf }),
-    // The e-mail comes when there is no request any more that could tell the address.
+    // The e-mail is sent after the request has ended, so the address of the server is stored with the export.
     ...(options.sendEmailOnCompletion === true && {
       metadata: { email: { base_url: baseAddress } },
     }),
@@ -138,7 +138,7 @@ async function readAsOf(
   }
 }
 
-/** The fields to compute, checked; null if there are none, undefined after an error, which is added to the form. */
+/** The checked settings of computed fields; null if the request has none, undefined after an error, which is added to the form. */
 function readSettings(
   form: Form,
   fields: readonly FieldRow[],

@@ -132,7 +132,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
   },
 });
 
-/** Where the records of a file come from, and what tells the file. */
+/** The origin of the records of an exported file. */
 export const exportProvenance = answerSchema(
   'ExportProvenance',
   'Where the records of the file of an export come from. Parquet, Arrow and Excel files have all of it but the properties of the file.',

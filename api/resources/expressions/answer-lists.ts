@@ -1,7 +1,7 @@
 import type { PackedTexts } from '../../../engine/core/packed-texts.js';
 import { maxAnswerLength } from './opened-dataset.js';
 
-/** Lists of JSON texts, numbered from 1 on, of which the bytes are somewhere else until they are joined. */
+/** Lists of JSON texts, numbered from 1. A list refers to the bytes of its texts until they are joined. */
 export class AnswerLists {
   readonly #most: number;
   /** The first and the last value of each list and how many it has, by number; values count from 1, too, and 0 is none. */

@@ -14,7 +14,7 @@ import { datasetByIdOrPath } from '../records/dataset-by-path.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
-/** The most datasets that one call asks. */
+/** Maximum number of datasets that one call queries. */
 const maxDatasets = 1000;
 
 type Found = readonly [name: string, status: 'found' | 'not_found' | 'failed'];
@@ -65,7 +65,7 @@ async function ofSet(
   });
 }
 
-/** Asks the given datasets, else all with a field of the entity type that the caller may read. */
+/** Queries the given datasets; without any, all datasets with a field of the entity type that the caller may read. */
 async function ofDatasets(
   { context, caller, signal }: FunctionScope,
   given: unknown,

@@ -27,7 +27,7 @@ interface GroupedCall {
   readonly selection: CallSelection;
 }
 
-/** The most calls that one query answers, and those that are parsed while other requests wait. */
+/** Maximum number of calls that one query answers, and of calls that are parsed before other requests get their turn. */
 const mostCalls = 16_384;
 const parsedAtOnce = 256;
 
@@ -154,7 +154,7 @@ async function answerGroup(
   await answerGroup(known, made, group.slice(halfLength), answers);
 }
 
-/** The result of work, or null where it is refused: the call alone tells why. */
+/** The result of `work`, or null if it throws an `AppError`: the call is then made alone, which reports the error. */
 export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

@@ -5,10 +5,10 @@ import { lowerCase } from '../../../engine/text/fold.js';
 /** A condition that a value of a field is one of some values. */
 export type KeyEquality = OfKind<'in'>;
 
-/** A condition that one of some equalities holds. */
+/** A condition that is true if one of several equalities is. */
 type Key = readonly KeyEquality[];
 
-/** What selects the records of a call. */
+/** The conditions that select the records of a call. */
 export interface CallSelection {
   /** Equal for calls that differ only in the values of their keys. */
   readonly shape: string;
@@ -57,7 +57,7 @@ export function keyPaths({ keys }: CallSelection): readonly (readonly string[])[
   return [...new Map(paths.map((path) => [path.join('\0'), path])).values()];
 }
 
-/** A condition that holds for every record that one of some selections of one shape selects. */
+/** A condition that holds for each record that at least one of the selections selects; they must have the same shape. */
 export function joinedPredicate(selections: readonly CallSelection[]): Predicate {
   const [{ keys, others }] = selections as [CallSelection, ...CallSelection[]];
   const keyConditions = keys.map((key, i) =>
@@ -77,10 +77,10 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
  */
 export class KeyDispatcher {
   readonly #keys: readonly Key[];
-  /** The key by whose values selections are found. */
+  /** The index of the key by whose values selections are looked up. */
   readonly #first: number;
   readonly #byForm = new Map<string, number[]>();
-  /** The forms of the other keys that selections differ in. */
+  /** The keys, other than `#first`, in which the selections differ, with the forms of the values of each selection. */
   readonly #others: readonly {
     readonly key: number;
     readonly forms: readonly ReadonlySet<string>[];

@@ -17,7 +17,7 @@ import { expressionOperations } from './expressions.operations.js';
 import { readAnnotate, readEvaluate } from './read-requests.js';
 import { runExpressions } from './run-expressions.js';
 
-/** The largest body, in characters: a thread makes values of it, which take many times as much memory. */
+/** Maximum size of a request body, in characters: the values that a thread creates from it take many times as much memory. */
 const maxBodyLength = 16_000_000;
 
 /** Expressions over values and records (contract 19). */

@@ -115,7 +115,7 @@ async function lookedUp(
   };
 }
 
-/** What selects the records that some texts find. */
+/** The selection of the records that contain one of the texts in the key field. */
 function selectionOf({ selection, key }: FieldLookup, batch: PackedTexts): CallSelection {
   const values = parseJson(`[${unpackTexts(batch).join(',')}]`) as readonly string[];
   const equality = { ...selection.keys[key]![0]!, values };

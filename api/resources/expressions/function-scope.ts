@@ -1,7 +1,7 @@
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
-/** Who calls the functions of an expression, and until when somebody waits for them. */
+/** The caller of the functions of an expression; the signal aborts when the result is no longer wanted. */
 export interface FunctionScope {
   readonly context: AppContext;
   readonly caller: Caller;

@@ -3,7 +3,7 @@ import { invalid } from '../../../engine/core/errors.js';
 import type { HostAnswer } from '../../../scheduler/expressions/protocol.js';
 import { shownValue } from './opened-dataset.js';
 
-/** The most records or values that one call returns. */
+/** Maximum number of records or values that one call returns. */
 const maxRecords = 100_000;
 const floats: ReadonlySet<string> = new Set(['float', 'double']);
 

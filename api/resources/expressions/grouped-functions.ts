@@ -25,7 +25,7 @@ export interface GroupedFunction {
 
 type GroupAnswers = GroupFindings<HostAnswer | null>;
 
-/** One finding for each selection; null if each call has to be made alone, `tooLarge` if a smaller group may be answered. */
+/** One result for each selection; null if each call has to be made alone, `tooLarge` if a smaller group may succeed. */
 type GroupFindings<T> = T[] | 'tooLarge' | null;
 
 /** The most records that are read for a group, and for each of its calls on average: more are read faster by calls that stop at their limit. */
@@ -105,9 +105,9 @@ async function recordsByCall(
   return records;
 }
 
-/** A record that one or more calls select. */
+/** A record that at least one of the grouped calls selects. */
 interface KeyedRecord {
-  /** The fields of the record: those that tell which calls select it, and those that the request asks for. */
+  /** The key fields of the record, which decide which calls select it, and the fields that the request names. */
   readonly record: unknown;
   /** The record as text, with the fields of the request; undefined if the request names no field. */
   readonly text: string | undefined;

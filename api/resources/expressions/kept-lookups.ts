@@ -1,12 +1,12 @@
 import type { LookupTable } from './lookup-table.js';
 
-/** What the tables of one attempt at a job, or of a request, may take, estimated in bytes. */
+/** Maximum estimated size in bytes of the lookup tables of one attempt at a job, or of one request. */
 const mostBytes = 64_000_000;
 
-/** The tables that are kept as long as somebody waits for answers. */
+/** The lookup tables of a job or request, by the signal that aborts it; they are kept as long as it runs. */
 const lookupsBySignal = new WeakMap<AbortSignal, KeptLookups>();
 
-/** What is kept for the work that a signal ends. */
+/** The lookup tables of the job or request that a signal aborts. */
 export function keptLookups(signal: AbortSignal): KeptLookups {
   let found = lookupsBySignal.get(signal);
   if (found === undefined) lookupsBySignal.set(signal, (found = new KeptLookups()));
@@ -35,7 +35,7 @@ export class KeptLookups {
 
 /** A lookup, and the table of all records once it was read. */
 export class KeptLookup {
-  /** The number of texts that were asked for. */
+  /** The number of texts that have been looked up. */
   asked = 0;
   #table: Promise<LookupTable | null> | undefined;
   #bytes = 0;
@@ -51,7 +51,7 @@ export class KeptLookup {
       this.#table = table;
       table.then(
         (found) => (this.#bytes = found?.bytes ?? 0),
-        () => (this.#table = undefined), // whoever waits gets the error
+        () => (this.#table = undefined), // the callers of `table` get the error
       );
     }
     return this.#table;

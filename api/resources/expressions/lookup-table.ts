@@ -64,7 +64,7 @@ export class LookupTable {
     return this.#values.packed(lists);
   }
 
-  /** Adds a record of which key and value are plain strings. An empty one is no value. */
+  /** Adds a record whose key and value are plain strings; an empty string counts as no value. */
   #addPair(bytes: Uint8Array, { begins, ends }: StringPairs): void {
     if (ends[0] === 0 || ends[1]! - begins[1]! <= 2) return;
     this.#take(bytes, begins[0]! + 1, ends[0]! - 1);

@@ -22,10 +22,10 @@ export const maxAnswerLength = 16_000_000;
 
 /** The keys of a query. */
 export type QueryKeys = Readonly<Record<string, unknown>>;
-/** What replaces parts of a parsed query; the limit may be larger than that of a request over HTTP. */
+/** Parts of a parsed query that replace those of the request; the limit may be larger than that of a request over HTTP. */
 type RequestReplacement = Partial<QueryRequest> & { readonly limit: number };
 
-/** The records that a query finds, as JSON texts, or why there are none. */
+/** The records that a query finds, as JSON texts, or the reason why they are not returned. */
 export type KeyedTexts =
   { readonly texts: readonly string[]; readonly keys: readonly string[] } | 'tooMany' | 'tooLarge';
 
@@ -68,7 +68,7 @@ export class OpenedDataset {
     return this.#data.snapshot.columns;
   }
 
-  /** The version, and the dataset that it is of. */
+  /** The dataset's id and the version that is read. */
   get version(): readonly [datasetId: number, version: number] {
     return [this.#dataset.id, this.#data.snapshot.version];
   }
@@ -78,7 +78,7 @@ export class OpenedDataset {
     return this.#data.snapshot.rows;
   }
 
-  /** Runs a query; `more` replaces parts of it after it is parsed. */
+  /** Runs a query; `more` replaces parts of the parsed query. */
   async run(body: QueryKeys, more: RequestReplacement): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
@@ -108,7 +108,7 @@ export class OpenedDataset {
     });
   }
 
-  /** A query as it is carried out; `more` replaces parts of it after it is parsed. */
+  /** Parses a query; `more` replaces parts of the result. */
   async parsed(body: QueryKeys, more: RequestReplacement): Promise<QueryRequest> {
     const limit = Math.min(more.limit, pageRecords);
     const genes = await genesForQuery(body);

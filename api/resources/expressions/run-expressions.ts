@@ -24,7 +24,7 @@ const limits: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
   pageTable: { timeoutMs: 120_000, isUrgent: false },
 };
 
-/** What the task of a request says; who asks and when is added here. */
+/** A task as a request gives it; `runExpressions` adds the user and the time. */
 export type RequestedTask<K extends keyof ExpressionTasks> = Omit<
   ExpressionTasks[K],
   'user' | 'now'

@@ -18,7 +18,7 @@ import {
 import { createdAndUpdated } from '../common-fields.js';
 import { readExpression } from './stored-expressions.js';
 
-/** What a field shows besides its row. */
+/** The data that the view of a field shows and its row does not have. */
 export interface FieldContext {
   readonly vaultId: number;
   readonly origin: string;

@@ -13,7 +13,7 @@ import {
 import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
 import { download } from '../objects/objects.operations.js';
 
-/** What a version shows besides its row. */
+/** The data that the view of a version shows and its row does not have. */
 export interface FileVersionContext extends WithUser {
   /** Whether this version is the current content of the file. */
   readonly isCurrent: boolean;

@@ -9,7 +9,7 @@ import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 
-/** A dataset of a beacon, and what it shows there. */
+/** A dataset of the beacon, with the granularity of its answers. */
 export interface BeaconDataset {
   readonly row: DatasetRow;
   readonly name: string;

@@ -1,6 +1,6 @@
 /* Alleles as records have them, in the notation of VCF, and as requests of a beacon ask for them. */
 
-/** The bases that a code of IUPAC stands for. */
+/** The bases that each IUPAC code stands for. */
 const codes: Readonly<Record<string, string>> = {
   R: 'AG',
   Y: 'CT',
@@ -15,7 +15,7 @@ const codes: Readonly<Record<string, string>> = {
   N: 'ACGT',
 };
 
-/** Whether bases name one sequence: no code in them stands for several bases. */
+/** Whether bases name a single sequence, without codes for several bases. */
 export function isExact(bases: string): boolean {
   return /^[ACGT]*$/.test(bases);
 }
@@ -27,12 +27,12 @@ export function basesPattern(bases: string): string {
     .join('');
 }
 
-/** A text as the regular expression that matches nothing else. */
+/** The regular expression that matches exactly this text. */
 export function quoteText(text: string): string {
   return text.replaceAll(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 }
 
-/** What is known of a variant: its alternate in the notation of VCF, its reference or at least the number of its bases. */
+/** A variant as far as it is known: its alternate allele in the notation of VCF, and its reference allele or the number of its bases. */
 interface KnownAllele {
   readonly reference: string | null;
   readonly length: number;

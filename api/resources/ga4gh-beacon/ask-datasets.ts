@@ -15,7 +15,7 @@ import type { BeaconRequest } from './beacon-request.js';
 import { variationFormat } from './genomic-variation.js';
 import { variantConditions } from './variant-conditions.js';
 
-/** What a dataset has of the variants that a request asks for. */
+/** The matches of a dataset for the variants that a request asks for. */
 export interface DatasetMatches {
   readonly dataset: BeaconDataset;
   /** Number of records. */
@@ -24,7 +24,7 @@ export interface DatasetMatches {
   page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly left: number }>; // prettier-ignore
 }
 
-/** A dataset that cannot tell, and why. */
+/** A dataset that cannot answer the request, with the reason. */
 export interface DatasetProblem {
   readonly dataset: BeaconDataset;
   readonly problem: string;
@@ -69,7 +69,7 @@ async function askDataset(
   const query = {
     entities: conditions.entities,
     filters: [
-      // First, so that messages about them have their numbers.
+      // The filters come first, so that messages name them by their index in the request.
       ...filters.map((filter) => filterCondition(filter, fields)),
       ...conditions.filters,
       ...(recordId === undefined ? [] : [['_id', recordId]]),
@@ -103,7 +103,7 @@ export interface PageOfMatches {
   readonly left: number;
 }
 
-/** One page of the records of all datasets, one dataset after the other. */
+/** One page of the matching records of all datasets, in the order of the datasets. */
 export async function pageOfMatches(
   matches: readonly DatasetMatches[],
   { skip, limit }: Pick<BeaconRequest, 'skip' | 'limit'>,

@@ -11,7 +11,7 @@ export type AskedPlace = { readonly sequence: ReferenceSequence } & (
   | { readonly kind: 'bracket'; readonly start: Bracket; readonly end: Bracket }
 );
 
-/** The variants that a request asks for; what is null is not asked. */
+/** The conditions on variants in a request; null where the request has none. */
 export interface AskedVariants {
   readonly place: AskedPlace | null;
   /** The reference bases in upper case; empty for an insertion without a base before it. */
@@ -138,7 +138,7 @@ function readPlace(form: Form, alternateBases: string | null): AskedPlace | null
   return { kind: 'range', sequence, start: start[0]!, end: end[0]! };
 }
 
-/** One or two positions; undefined without any, and after an error, which is reported. */
+/** Parses one or two positions; returns undefined if there are none, and after an error, which is added to the form. */
 function readPositions(form: Form, key: string): readonly number[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return undefined;

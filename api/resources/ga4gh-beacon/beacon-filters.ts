@@ -11,7 +11,7 @@ export interface BeaconFilter {
   readonly value: string;
 }
 
-/** The filter actions of queries that the operators stand for. */
+/** The filter action of queries for each operator of Beacon v2. */
 const actions = { '=': '', '!': '', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;
 
 /** How filters look in the query string of a GET request: `info.AF:<0.01`. */
@@ -40,7 +40,7 @@ export function readFilters(form: Form): readonly BeaconFilter[] {
   });
 }
 
-/** The filter, or what is wrong with it. */
+/** Parses a filter; returns its problem as a string if it is invalid. */
 function readFilter(given: unknown): BeaconFilter | string {
   if (typeof given === 'string') {
     const [, id, operator, value] = filterPattern.exec(given) ?? [];

@@ -5,13 +5,13 @@ import type { QueryParams } from '../../http/page.js';
 import { readFilters, writtenFilter, type BeaconFilter } from './beacon-filters.js';
 import { readVariants, variantParameters, type AskedVariants } from './asked-variants.js';
 
-/** How much an answer tells (Beacon v2, Granularity), least first. */
+/** The levels of detail of an answer (Beacon v2, Granularity), from the lowest to the highest. */
 export const answerGranularities = ['boolean', 'count', 'record'] as const;
 export type AnswerGranularity = (typeof answerGranularities)[number];
 
 const includeModes = ['ALL', 'HIT', 'MISS', 'NONE'] as const;
 
-/** A request to a beacon, as it was understood. */
+/** A parsed request to a beacon. */
 export interface BeaconRequest {
   readonly variants: AskedVariants;
   readonly filters: readonly BeaconFilter[];
@@ -21,7 +21,7 @@ export interface BeaconRequest {
   readonly include: (typeof includeModes)[number];
   /** The number of pages to skip. */
   readonly skip: number;
-  /** Size of a page; 0: as large as the server makes them. */
+  /** Size of a page; 0 for the largest page that the server sends. */
   readonly limit: number;
   /** Whether the request is a test: no dataset is queried. */
   readonly isTest: boolean;
@@ -38,7 +38,7 @@ export type RequestDefaults = Pick<BeaconRequest, 'granularity' | 'limit'>;
 /** The defaults of queries for variants (Beacon v2, Granularity and Limit). */
 const ofQueries: RequestDefaults = { granularity: 'boolean', limit: 10 };
 
-/** What `receivedRequestSummary` says of a request that was not understood. */
+/** `receivedRequestSummary` in the answer to a request that could not be parsed. */
 export const unreadSummary = {
   apiVersion,
   requestedSchemas: [],

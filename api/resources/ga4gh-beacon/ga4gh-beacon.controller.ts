@@ -164,7 +164,7 @@ export class Ga4ghBeaconController {
     return accountBeacon(this.context, request.caller, pathParam(request, 'account'));
   }
 
-  /** An answer that tells of the beacon itself. */
+  /** Answers an operation of the Beacon framework, whose answer describes the beacon itself. */
   private async framework(
     request: ApiRequest,
     response: (beacon: AccountBeacon) => object,

@@ -36,7 +36,7 @@ const summary = {
   testMode: false,
 };
 
-/** An answer that tells of the beacon itself: `meta` and `response`. */
+/** The schema of an answer that describes the beacon itself, with the keys `meta` and `response`. */
 function frameworkAnswer(name: string, description: string, response: object): NamedSchema {
   return answerSchema(name, description, {
     meta: { type: jsonObject, example: informationalMeta(origin, account.domain) },

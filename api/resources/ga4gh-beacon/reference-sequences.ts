@@ -3,9 +3,9 @@ import { genomeBuilds, type GenomeBuild } from '../../../engine/core/types.js';
 
 /** A sequence of a reference genome, as a request names it. */
 export interface ReferenceSequence {
-  /** The genome build; null stands for any. */
+  /** The genome build; null for any build. */
   readonly build: GenomeBuild | null;
-  /** The names under which records may have it, in upper case and without `chr`. */
+  /** The names under which records may have the sequence, in upper case and without `chr`. */
   readonly names: readonly string[];
 }
 

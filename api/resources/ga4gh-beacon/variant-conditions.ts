@@ -87,7 +87,8 @@ function sequenceCondition(
   { referenceBases: reference, alternateBases }: AskedVariants,
   { variants, reference: referenceField }: VariantFields,
 ): unknown {
-  const alternate = alternateBases!; // a start without an end has them
+  // the parser requires alternate bases for a start without an end
+  const alternate = alternateBases!;
   const builds = sequence.build === null ? genomeBuilds : [sequence.build];
   const position = start + 1;
   if (reference === null) {
@@ -118,7 +119,8 @@ function sequenceCondition(
       const variant = isExact(alt)
         ? anyOf(variants, (name) => [`${name}__in`, values])
         : textCondition(text, variants);
-      // Without a field of references, the length of the reference is compared: at a position, the genome has one sequence of a given length.
+      // Without a field of reference alleles, the length of the reference is compared: at one position, the genome has a single sequence of
+      // a given length.
       if (referenceField === undefined) return variant;
       return { and: [variant, basesCondition(referenceField, ref)] };
     }),
@@ -167,7 +169,7 @@ function bracketRange(
   ];
 }
 
-/** The types of variants that the alleles determine, and those of them that a query can compare. */
+/** The types of variants that follow from the alleles, and those among them for which a query can be made. */
 const sequenceTypes = ['SNP', 'SNV', 'INS', 'DEL', 'MNP', 'MNV', 'INDEL', 'DELINS'];
 
 /**

@@ -6,7 +6,7 @@ export interface VariantFields {
   readonly variants: readonly string[];
   /** The fields with the entity type `gene`. */
   readonly genes: readonly string[];
-  /** The reference allele; undefined without such a field. */
+  /** The field of the reference allele; undefined if the dataset has none. */
   readonly reference: string | undefined;
   /** The fields of the kind of variant, as VCF, MAF and 1000 Genomes name them. */
   readonly types: readonly string[];

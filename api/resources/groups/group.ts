@@ -14,7 +14,7 @@ import {
   type VaultContext,
 } from '../vaults/vault.js';
 
-/** What a group shows besides its row. */
+/** The data that the view of a group shows and its row does not have. */
 export interface GroupContext extends GroupCounts {
   /** The caller administers the account. */
   readonly isAdministrator: boolean;

@@ -67,7 +67,7 @@ export async function createImport(
   return source.records ? importRecords(context, job, source.records) : importFile(context, job);
 }
 
-/** The options of an import, with what a template says where the request says nothing: fields by name, parameters by key. */
+/** The options of an import, completed by those of a template where the request gives none: fields by name, parameters by key. */
 function withTemplate(
   template: TemplateRow | undefined,
   options: Partial<NewImport>,
@@ -84,7 +84,10 @@ function withTemplate(
   };
 }
 
-/** Checks what `validation_params` say about records with errors: those of the import, and those that a file of a manifest overrides. */
+/**
+ * Checks the options about invalid records in `validation_params`: those of the import, and those with which a file of a manifest overrides
+ * them.
+ */
 export function checkRejection(
   form: Form,
   general: JsonObject | null,

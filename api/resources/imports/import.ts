@@ -26,9 +26,9 @@ import { readImportFields } from './computed-fields.js';
 import { readIdFields, readGenomeBuild } from './import-options.js';
 import { annotatorParams, entityParams, validationParams } from './import-params.js';
 
-/** What an import shows besides its row. */
+/** The data that the view of an import shows and its row does not have. */
 export interface ImportContext extends JobContext {
-  /** The views of the commits that it made. */
+  /** The views of the commits that the import made. */
   readonly commits: readonly object[];
   readonly sourceObject: object | null;
 }

@@ -22,7 +22,7 @@ export class ImportsController extends jobController({
   table: ({ imports }) => imports,
   view: (presenter, row) => presenter.ofImport(row),
   update: {
-    // One client sends all metadata when it saves, including keys of the server with perhaps outdated values.
+    // One client sends all metadata back when it saves an import, including the server's keys with outdated values.
     ignored: (form) => serverMetadataIn(form).map((key) => `metadata.${key}`),
     read: (form) => importResource.readUpdate(form),
     write: ({ imports }, id, patch: ImportPatch) => imports.update(id, patch),

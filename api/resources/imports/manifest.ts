@@ -37,7 +37,7 @@ export const manifestType: ValueType = {
 
 /** A file of a manifest after its check. */
 export interface ManifestFile {
-  /** The entry as it is stored with the import. */
+  /** The entry in the form in which the import stores it. */
   readonly entry: JsonObject;
   /** The number and the name of the entry, for error messages. */
   readonly label: string;
@@ -45,7 +45,7 @@ export interface ManifestFile {
   readonly filename: string | null;
 }
 
-/** Returns the file object with this id, or an error message if there is none that the caller may read. */
+/** Returns the file object with this id, or an error message if the caller may read no such object. */
 export type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**

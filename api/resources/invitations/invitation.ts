@@ -23,7 +23,7 @@ import { permissionNames } from '../vaults/vault.js';
 /** The hours for which an invitation can be accepted, by default and at most. */
 export const invitationHours = { default: 72, most: 24 * 30 } as const;
 
-/** What an invitation shows besides its row. */
+/** The data that the view of an invitation shows and its row does not have. */
 export interface InvitationContext extends WithUser {
   readonly origin: string;
   /** The code; null except in the answer that creates the invitation. */

@@ -24,7 +24,7 @@ import { annotatorParams, entityParams, validationParams } from '../imports/impo
 import { targetFieldView } from '../imports/import.js';
 import { jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
 
-/** What a migration shows besides its row; `dataset` is the target. */
+/** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
 export interface MigrationContext extends JobContext {
   /** The view of the source; null once it has been deleted, and for a user who may not read it. */
   readonly source: object | null;

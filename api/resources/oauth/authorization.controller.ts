@@ -115,7 +115,7 @@ export class AuthorizationController {
     ['deny', async ({ asked }) => responseAddress(asked, { error: 'access_denied' })],
   ]);
 
-  /** The browser and what is asked of it, or the page for a request that is refused. */
+  /** The browser and the authorization that it requests, or the page to show for a request that is refused. */
   async #visit(
     query: QueryParams,
     request: ApiRequest,

@@ -28,7 +28,7 @@ export function oauthParameters(body: unknown): OauthParameters {
   return parameters;
 }
 
-/** A parameter that must be there. */
+/** The value of a required parameter. Throws `invalid_request` if it is missing. */
 export function requiredParameter(parameters: OauthParameters, name: string): string {
   const value = parameters.get(name);
   if (value === undefined) throw oauthError('invalid_request', `${name} is missing.`);
@@ -88,7 +88,7 @@ function credentialsOf(
   return { clientId, secret, isBasic: true };
 }
 
-/** Both parts of HTTP Basic are form-encoded first (RFC 6749, section 2.3.1). */
+/** Decodes the user name or password of HTTP Basic, each of which is form-encoded before (RFC 6749, section 2.3.1). */
 function formDecoded(text: string): string {
   return new URLSearchParams(`x=${text.replaceAll('&', '%26')}`).get('x') ?? '';
 }

@@ -110,7 +110,7 @@ export class OauthController {
     };
   }
 
-  /** Either token of a grant revokes all of it (RFC 7009, section 2.1). An unknown token is no error (section 2.2). */
+  /** Revoking either token of a grant revokes the whole grant (RFC 7009, section 2.1). An unknown token is not an error (section 2.2). */
   @Operation(oauthOperations.revoke)
   @Public()
   async revoke(

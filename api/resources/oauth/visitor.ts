@@ -7,7 +7,7 @@ import type { ApiReply, ApiRequest } from '../../http/request.js';
 export interface Visitor {
   /** The value of its cookie: the secret of a session once somebody has signed in. */
   readonly cookie: string;
-  /** Who has signed in. */
+  /** The user who has signed in; undefined if nobody has. */
   readonly principal: Principal | undefined;
   /** The value that the forms of its pages carry; no other site can read or compute it. */
   readonly csrfToken: string;
@@ -33,7 +33,7 @@ export async function visitorOf(
   };
 }
 
-/** Whether a form comes from a page that this browser was given. */
+/** Whether a form was sent by a page that this server gave to this browser. */
 export function isOwnForm({ csrfToken }: Visitor, body: unknown): boolean {
   const givenToken = (body as { csrf_token?: unknown } | null)?.csrf_token;
   return typeof givenToken === 'string' && isSameSecret(givenToken, csrfToken);

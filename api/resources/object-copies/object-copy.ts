@@ -5,7 +5,7 @@ import { id, jsonObject, nullable, nullableText, oneOf, text } from '../../http/
 import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
 import { taskStatuses } from '../tasks/job.js';
 
-/** What copies show besides their row. */
+/** The data that the views of copies show and their rows do not have. */
 interface ObjectCopyContext extends WithUser {
   readonly origin: string;
 }

@@ -89,8 +89,7 @@ export async function createObject(
 }
 
 /**
- * Choice: transient fields among those of a new dataset, which clients copy from a template, are checked like the others and not
- * created.
+ * Choice: transient fields among those of a new dataset, which clients copy from a template, are checked like the others and not created.
  */
 function isTransient(field: JsonObject): boolean {
   return field['is_transient'] === true;

@@ -36,7 +36,7 @@ import { globalBeacon } from '../global-beacons/global-beacon.js';
 import { readStorageClass, storageClass } from '../storage-class.js';
 import { shortcutTarget } from './shortcut.js';
 
-/** What an object inside another resource shows besides its row. */
+/** The data that the view of an object inside another resource shows and its row does not have. */
 export interface ObjectSummaryContext {
   readonly vault: VaultRow;
   readonly account: AccountRow;
@@ -45,7 +45,7 @@ export interface ObjectSummaryContext {
   readonly origin: string;
 }
 
-/** What an object shows besides its row. */
+/** The data that the view of an object shows and its row does not have. */
 export interface ObjectContext extends ObjectSummaryContext {
   readonly user: UserRow | undefined;
   readonly numChildren: number;
@@ -64,7 +64,7 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly uploadUrl?: string;
   /** The parts of the upload, in the answer that creates a file or a version that is uploaded in parts. */
   readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };
-  /** The object is being deleted; it is shown as it was. */
+  /** Whether the object is being deleted; the answer then shows it as it was. */
   readonly isDeleted?: boolean;
 }
 

@@ -82,7 +82,7 @@ export class PasswordsController {
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
-      // One message for all reasons, so that it does not tell which users exist.
+      // One message for all reasons, so that it does not reveal which users exist.
       const message = 'No user has this email address and password (in this domain).';
       throw new AppError('invalid', message, { non_field_errors: [message] });
     }

@@ -77,11 +77,12 @@ export async function annotatedPage(
       await runExpressions(scope, 'pageTable', { ...task, format, columns, titles, file }),
     );
   } finally {
-    await removeFile(file).catch(() => undefined); // a start removes what is left
+    // the next start of the server removes the file if this fails
+    await removeFile(file).catch(() => undefined);
   }
 }
 
-/** The records that such a query finds, and what expressions have to do to them. */
+/** The records that a query with computed fields finds, and the task that evaluates its expressions. */
 async function foundRecords(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
   const { context, signal } = scope;
   const { fields, snapshot } = await requestedData(context, dataset, body);

@@ -35,7 +35,7 @@ export const answeredAsOf = {
   optional: true,
 } as const;
 
-/** What is needed to find the version that a request names. */
+/** The data needed to find the version that a request names. */
 interface AsOfContext {
   readonly catalog: Pick<Tables, 'commits'>;
   readonly store: Pick<Store, 'readableVersion'>;

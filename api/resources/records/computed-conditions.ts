@@ -14,12 +14,12 @@ import type { FunctionScope } from '../expressions/function-scope.js';
 
 /** A query that finds, sorts or counts by fields that it computes. */
 export interface ComputedConditions {
-  /** The query without the parts that the table answers: which page, and which fields of its records. */
+  /** The query without its conditions, ordering and facets, which are answered from the computed table. */
   readonly page: JsonObject;
   readonly run: typeof runQuery;
 }
 
-/** The fields that a query computes, as far as it filters, sorts or counts by them. */
+/** Prepares a query that filters, sorts or counts by fields that it computes. */
 export function computedConditions(
   scope: FunctionScope,
   dataset: DatasetRow,
@@ -117,7 +117,7 @@ async function explainComputed(
   return (await runQuery(engine, snapshot, fields, request, { signal })).explain!;
 }
 
-/** An explanation of a part of a query, with the positions of the query. */
+/** The JSON text of an explanation of a part of a query, in which positions are those in the whole query. */
 function explanationAt(text: string, positions: readonly string[]): object {
   // Positions are the members `path`, and among the `values` of a cause.
   const revive = (key: string, value: unknown): unknown =>

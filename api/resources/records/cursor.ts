@@ -10,7 +10,10 @@ export interface CursorState extends CursorProgress {
   readonly datasetId: number;
   /** The version of the dataset that all pages are read from. */
   readonly version: number;
-  /** The `as_of` of the request for the first page (`asOfText`), and the commit that it named then. */
+  /**
+   * For a query with `as_of`: the value in the request for the first page (`asOfText`), and the id of the commit that it named at that
+   * time.
+   */
   readonly asOf?: { readonly given: string; readonly commitId: number | null };
   /** The hash of the query, from `queryHash`. */
   readonly query: string;
@@ -64,7 +67,7 @@ export function signedState(state: object, kind: CursorKind, key: Uint8Array): s
   return `${payload}.${cursorSignature(payload, kind, key)}`;
 }
 
-/** The state that `signedState` was given; undefined for any other text. */
+/** The state that was passed to `signedState`; undefined for any other text. */
 export function stateOfSigned(text: string, kind: CursorKind, key: Uint8Array): unknown {
   const [payload = '', signed = ''] = text.split('.');
   const expected = Buffer.from(cursorSignature(payload, kind, key));

@@ -123,7 +123,7 @@ export async function diffAnswerTo(
       for await (const piece of pieces) results += piece;
       return new JsonText(head + results + tail);
     }
-    // The first piece is made here, so that its errors are answered as such.
+    // The first piece is produced before the answer begins, so that its errors can still be answered with their status.
     const first = await pieces.next();
     signal.addEventListener('abort', () => void pieces.return(undefined), { once: true });
     return new ByteStream(
@@ -162,7 +162,7 @@ function readLimit(query: QueryParams): number {
   );
 }
 
-/** The versions that a request names, or those of its cursor. */
+/** The two versions that a request names, or those of its cursor. */
 async function stateOf(
   context: AppContext,
   dataset: DatasetRow,

@@ -54,7 +54,7 @@ export async function streamedAnswer(
   );
 }
 
-/** The results of an answer, and its JSON text around them. */
+/** The results of a query, and the JSON text of the answer before and after them. */
 export interface AnswerParts<R> {
   readonly head: string;
   readonly results: R;
@@ -67,8 +67,8 @@ export interface AnswerParts<R> {
 }
 
 /**
- * Runs a query; gives its results and the text of the answer around them. `asked` is the request of which a cursor is, where the query has
- * been changed.
+ * Runs a query; returns its results and the JSON text of the answer around them. `asked` is the request as the client sent it, to which the
+ * cursor belongs, if `body` has been changed.
  */
 export async function queryPage<R>(
   context: AppContext,

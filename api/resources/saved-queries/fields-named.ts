@@ -23,7 +23,7 @@ function inFilters(value: unknown): readonly string[] {
   const [first] = value as readonly unknown[];
   if (value.length !== 2 || typeof first !== 'string') return value.flatMap(inFilters);
   const separatorAt = first.lastIndexOf('__');
-  // `FIELD__length__gte` has two parts behind the field.
+  // In `FIELD__length__gte`, two parts follow the field.
   return [separatorAt <= 0 ? first : first.slice(0, separatorAt).replace(/__length$/, '')];
 }
 

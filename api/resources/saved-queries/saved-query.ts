@@ -18,7 +18,7 @@ import {
 } from '../common-fields.js';
 import { fieldsNamed } from './fields-named.js';
 
-/** What a saved query shows besides its row. */
+/** The data that the view of a saved query shows and its row does not have. */
 export interface SavedQueryContext extends WithUser {
   readonly origin: string;
 }

@@ -10,11 +10,11 @@ import { runDatasetQuery } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
-/** What a dataset holds of the entities that a search asks for. */
+/** The matches of a dataset in a search for entities. */
 export interface EntityAnswer {
   readonly datasetId: number;
   readonly isFound: boolean;
-  /** The samples of the records that hold them, each once; empty unless they are asked for. */
+  /** The distinct samples of the records with a searched entity; empty unless the request asks for samples. */
   readonly subjects: readonly string[];
 }
 

@@ -101,7 +101,7 @@ function pathOf(document: SearchDocument): unknown {
   return documentFields.get('full_path')!.read(document);
 }
 
-/** A document with the fields asked for. */
+/** A document with the requested fields. */
 function documentView(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
   const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
   const excluded = new Set(excludeFields.map(([name]) => name!));

@@ -12,7 +12,7 @@ export const errorSchema = {
   example: { dataset_id: ['This field is required.'] },
 };
 
-/** A message for people, as the answer to what shows nothing else. */
+/** A message for people: the answer of an operation without a resource. */
 export const confirmation = answerSchema('Detail', 'A message for people.', {
   detail: { type: text, example: 'The credentials are valid: ada@acme.org.' },
 });

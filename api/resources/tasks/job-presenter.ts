@@ -95,7 +95,7 @@ export class JobPresenter {
   /** A task, with the resource that it runs if `isComplete`. */
   async ofTask(row: TaskRow, isComplete = false): Promise<object> {
     const { targetObjectId, sourceObjectId } = row;
-    // Who may read the target of a migration may not be allowed to read its source.
+    // A user may be allowed to read the target of a migration but not its source.
     const isHidden = targetObjectId !== null && !(await this.#mayRead(sourceObjectId));
     const sourceId = isHidden ? null : sourceObjectId;
     return task.view(row, {

@@ -17,7 +17,7 @@ import {
 import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
 import { dataset } from '../datasets/dataset.js';
 
-/** What imports, exports and commits show besides their row. */
+/** The data that the views of imports, exports and commits show and their rows do not have. */
 export interface JobContext extends WithUser {
   /** The view of the dataset; null once it has been deleted (contract 15.5). */
   readonly dataset: object | null;
@@ -92,7 +92,7 @@ export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext
   ...createdAndUpdated,
 };
 
-/** The field of imports and of migrations that tells where the records are that one has rejected. */
+/** The field of imports and migrations with the address of their rejected records. */
 export function rejectedUrl(
   path: 'dataset_imports' | 'dataset_migrations',
 ): ResourceField<JobRow, JobContext> {

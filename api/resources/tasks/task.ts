@@ -18,7 +18,7 @@ import { objectSummary } from '../objects/object.js';
 import { vaultSummary } from '../vaults/vault.js';
 import { taskStatuses } from './job.js';
 
-/** What a task shows of the resources that it works on; null where they have been deleted. */
+/** The resources that a task works on, for its view; null for deleted ones. */
 export interface TaskContext extends WithUser {
   readonly targetObject: object | null;
   readonly targetVault: object | null;

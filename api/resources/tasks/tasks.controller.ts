@@ -101,7 +101,7 @@ function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
   };
 }
 
-/** A type that nothing has finds nothing. */
+/** A list filtered by a type that no task has is empty. */
 function kindsParam(query: QueryParams): readonly string[] | undefined {
   const requestedTypes = paramValues(query, 'task_type').flatMap((text) => text.split(','));
   if (requestedTypes.length === 0) return undefined;

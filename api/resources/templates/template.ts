@@ -26,7 +26,7 @@ import { readImportFields } from '../imports/computed-fields.js';
 import { targetFieldView } from '../imports/import.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 
-/** What a template shows besides its row. */
+/** The data that the view of a template shows and its row does not have. */
 export interface TemplateContext extends WithUser {
   readonly origin: string;
 }

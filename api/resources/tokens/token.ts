@@ -3,7 +3,7 @@ import type { Form } from '../../http/form.js';
 import { constant, declareResource } from '../../http/resource.js';
 import { id, nullable, oneOf, readBy, text, timestamp } from '../../http/schema.js';
 
-/** What a token shows besides its row. */
+/** The data that the view of a token shows and its row does not have. */
 export interface TokenContext {
   readonly origin: string;
   /** The id of the application that it was granted to. */

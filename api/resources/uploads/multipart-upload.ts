@@ -41,7 +41,7 @@ export interface PresignedPart {
   readonly size: number;
   /** Signed address to which the bytes of the part are sent. */
   readonly upload_url: string;
-  /** MD5 in hex of a part that has arrived, else null. */
+  /** The MD5 of a part, in hex, if the part has arrived; else null. */
   readonly etag: string | null;
 }
 

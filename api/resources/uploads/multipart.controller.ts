@@ -175,7 +175,7 @@ async function* answerAfterBlanks(
   done: Promise<object>,
   everyMs: number,
 ): AsyncGenerator<Uint8Array> {
-  done.catch(() => undefined); // nobody waits for it once the client has left
+  done.catch(() => undefined); // the client has left, so nobody awaits this promise
   for (;;) {
     yield Buffer.from(' ');
     const answer = await Promise.race([done, setTimeout(everyMs, undefined, { ref: false })]);

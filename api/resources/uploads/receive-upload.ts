@@ -69,7 +69,7 @@ export async function receiveBody(
   }
 }
 
-/** A new path in the scratch folder for bytes of a file; the next start removes what is left there. */
+/** A new path in the scratch folder for the bytes of a file; the next start of the server removes files that remain there. */
 export function uploadScratch({ data }: AppContext, objectId: number): string {
   return data.path('scratch', `upload-${objectId}-${randomUUID()}`);
 }

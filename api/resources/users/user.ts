@@ -43,7 +43,7 @@ const account: ValueType = {
   },
 };
 
-/** What a user shows besides its row. */
+/** The data that the view of a user shows and its row does not have. */
 interface UserContext {
   readonly account: AccountRow;
   readonly origin: string;

@@ -9,7 +9,7 @@ import { groupSummary } from '../groups/group.js';
 import { userSummary } from '../users/user.js';
 import { permissionNames } from './vault.js';
 
-/** What a permission shows besides its row: the user or the group that has it. */
+/** The data that the view of a permission shows and its row does not have: the user or the group that has it. */
 interface PermissionContext {
   readonly user: UserRow | undefined;
   readonly group: GroupRow | undefined;

@@ -15,7 +15,7 @@ import {
 import { checkedName } from '../checked-name.js';
 import { readStorageClass, storageClass } from '../storage-class.js';
 
-/** What a vault inside another resource shows besides its row. */
+/** The data that the view of a vault inside another resource shows and its row does not have. */
 export interface VaultSummaryContext {
   readonly account: AccountRow;
   /** The caller's permission; null for none. */
@@ -23,12 +23,12 @@ export interface VaultSummaryContext {
   readonly origin: string;
 }
 
-/** What a vault shows besides its row. */
+/** The data that the view of a vault shows and its row does not have. */
 export interface VaultContext extends VaultSummaryContext {
   readonly user: UserRow | undefined;
   readonly hasChildren: boolean;
   readonly hasFolderChildren: boolean;
-  /** The vault is being deleted; it is shown as it was, without permissions. */
+  /** Whether the vault is being deleted; the answer then shows it as it was, without permissions. */
   readonly isDeleted: boolean;
 }
 
@@ -92,7 +92,7 @@ const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummar
   },
 };
 
-/** The flags of a permission; null is none. */
+/** The flags of a permission; all are false for null. */
 export function flagsOf(permission: Permission | null): object {
   const level = permission === null ? 0 : permissionNames.indexOf(permission) + 1;
   return { read: level >= 1, write: level >= 2, admin: level >= 3 };

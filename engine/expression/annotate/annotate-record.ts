@@ -10,7 +10,7 @@ import { compileFields, compileNamed, variableNames } from './fields.js';
 import type { AnnotationField, CompiledField } from './fields.js';
 import { copyValue, plainValue } from './plain.js';
 
-/** What an annotation does with each record. */
+/** The options of an annotation, which apply to each record. */
 export interface AnnotationRequest {
   readonly fields: readonly AnnotationField[];
   readonly preExpression?: string;
@@ -38,7 +38,7 @@ export class Annotation {
   readonly #fields: readonly CompiledField[];
   readonly #pre: Expression | undefined;
   readonly #post: Expression | undefined;
-  /** The fields that call dataset functions, and those that they read; with the expression behind them if that calls some. */
+  /** The fields whose expressions call dataset functions, and the fields that these expressions read. */
   readonly #ahead: readonly CompiledField[];
   readonly #postAhead: Expression | undefined;
   readonly #values: readonly (PyValue | undefined)[];
@@ -186,7 +186,7 @@ function noteError(
   errors?.set(name, (expression?.failure(expressionError) ?? expressionError).text);
 }
 
-/** The fields that call dataset functions, and the fields that these read. */
+/** The fields whose expressions call dataset functions, and the fields that these expressions read. */
 function fieldsAhead(fields: readonly CompiledField[]): readonly CompiledField[] {
   const found: CompiledField[] = [];
   for (const one of fields.toReversed()) {

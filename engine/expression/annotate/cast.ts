@@ -129,7 +129,7 @@ function castFloat(runtime: Runtime, value: PyValue, type: CastType): PyValue {
   }
 }
 
-/** Whether an error says that a value cannot be converted; limits are no such errors. */
+/** Whether an error says that a value cannot be converted; false for an exceeded limit. */
 function isConversion(error: unknown): boolean {
   return (
     error instanceof ExpressionError &&

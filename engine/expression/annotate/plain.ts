@@ -50,7 +50,7 @@ function sortedItems(runtime: Runtime, items: readonly PyValue[]): PyValue[] {
       isOrdered(runtime, '<', a, b) ? -1 : isOrdered(runtime, '<', b, a) ? 1 : 0,
     );
   } catch (error) {
-    // Members without an order stay as they are.
+    // Members that Python cannot order stay in insertion order.
     if (error instanceof ExpressionError && error.exception === 'TypeError') return items.slice();
     throw error;
   }

@@ -4,7 +4,7 @@ import type { PyValue } from '../values/values.js';
 /** The names that lead through objects, and lists of them, to a field. */
 type FieldPath = readonly string[];
 
-/** Fields by name, each with those inside it. */
+/** Fields by name, each with the tree of its members. */
 type FieldTree = Map<string, FieldTree>;
 
 /**
@@ -79,7 +79,7 @@ export function withFloats(value: PyValue, path: FieldPath, depth = 0): PyValue 
   return value;
 }
 
-/** Removes what is at a path. */
+/** Removes the member at a path. */
 export function removePath(value: PyValue | undefined, [name = '', ...rest]: FieldPath): void {
   if (value instanceof PyList) for (const item of value.items) removePath(item, [name, ...rest]);
   if (!(value instanceof PyDict)) return;

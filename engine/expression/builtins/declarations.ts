@@ -1,4 +1,4 @@
-/** What users read about a built-in function or type. */
+/** The documentation of a built-in function or type. */
 export interface BuiltinDeclaration {
   readonly name: string;
   readonly signature: string;

@@ -222,7 +222,7 @@ function compilePositional(
   };
 }
 
-/** The items of a value behind a star. */
+/** The items of an argument that is unpacked by `*`. */
 export function valuesToUnpack(state: EvaluationState, value: PyValue): readonly PyValue[] {
   const isIterable =
     typeof value === 'string' ||

@@ -35,7 +35,7 @@ export function compileComprehension(
   outer: NameScope,
 ): Code {
   const { state } = compiler;
-  // A closure made inside keeps the frame of this one execution, so it cannot be shared.
+  // A closure created inside keeps the frame of its execution, so the frame cannot be shared.
   const sharesFrame = node.result !== 'generator' && !makesClosure(node);
   const scope = new NameScope(outer, sharesFrame);
   const iterable = compileIterable(compiler, node.clauses[0]!.iterable, outer);
@@ -60,7 +60,7 @@ export function compileComprehension(
     };
   if (node.result === 'generator')
     return (frame) => {
-      // As in Python, a value that cannot be iterated fails here, not at the first item.
+      // As in Python, a value that cannot be iterated is an error before the first item is requested.
       const source = iterate(state, iterable(frame));
       return generateItems(state, clauses, source, enter(frame), element);
     };
@@ -197,7 +197,7 @@ function loopClause(
   };
   if (source instanceof PyList || source instanceof PyTuple) {
     const { items } = source;
-    // A list may grow while it is read.
+    // A list may grow while its items are visited.
     for (let i = 0; i < items.length; i++) visit(items[i]!);
     return;
   }

@@ -2,7 +2,7 @@ import { ExpressionError } from '../values/errors.js';
 import type { Code, ActivationFrame } from '../values/values.js';
 import type { NodeCompiler, NameScope, SlotAddress } from './scope.js';
 
-/** Compiles the reading of a name. A name that nothing declares is a NameError when it is read, not before. */
+/** Compiles the reading of a name. As in Python, an undeclared name is a NameError only when it is read. */
 export function compileName(compiler: NodeCompiler, name: string, scope: NameScope): Code {
   const meaning = compiler.meaning(name, scope);
   const { state } = compiler;
@@ -34,7 +34,7 @@ export function compileName(compiler: NodeCompiler, name: string, scope: NameSco
   }
 }
 
-/** The NameError of a name that nothing declares. */
+/** The NameError for an undeclared name. */
 function undefinedName(name: string, suggest?: () => readonly string[]): ExpressionError {
   return new ExpressionError('NameError', `name '${name}' is not defined`, suggest);
 }

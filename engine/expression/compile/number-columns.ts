@@ -123,7 +123,7 @@ const comparisons: Partial<Record<ComparisonOperator, Operation>> = {
   '>=': (a, b) => truthValue(a, b, a >= b),
 };
 
-/** An int that a double holds exactly; there is no negative zero among ints. */
+/** An int that a double holds exactly; -0 becomes 0, because ints have no negative zero. */
 function safeInteger(value: number): number {
   return Number.isSafeInteger(value) ? value + 0 : Number.NaN;
 }
@@ -138,7 +138,7 @@ function binaryColumn(operator: BinaryOperator, a: Operand, b: Operand): Operand
   const isInt = a.kind === 'int' && b.kind === 'int' && operator !== '/';
   const operation = (isInt ? intOperations : floatOperations)[operator];
   if (operation === undefined) return undefined;
-  // The operands are used nowhere else, so one of their arrays can hold the result.
+  // The operands are not used again, so one of their arrays can hold the result.
   const targetArray = [a.values, b.values].find((values) => typeof values !== 'number');
   return { kind: isInt ? 'int' : 'float', values: combineColumns(operation, a, b, targetArray) };
 }

@@ -5,7 +5,7 @@ import { methodOfType } from '../methods/tables.js';
 /** The names that lead from the record to a value: a field, then members of objects. */
 export type MemberPath = readonly string[];
 
-/** What an expression does with the record. */
+/** How an expression uses the record. */
 export interface RecordUse {
   /** The paths that it names, none of which begins with another one. */
   readonly paths: readonly MemberPath[];

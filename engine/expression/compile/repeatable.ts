@@ -114,7 +114,7 @@ function isName(node: SyntaxNode, name: string): boolean {
   return node.kind === 'name' && node.name === name;
 }
 
-/** Whether a name occurs in an expression, whatever it means there. */
+/** Whether a name occurs in an expression, in whatever meaning. */
 export function usesName(root: SyntaxNode, name: string): boolean {
   return !everyNode(root, (node) => !isName(node, name));
 }

@@ -10,9 +10,12 @@ export class EvaluationState {
   host: ExpressionHost = {};
   /** The values of the declared variables; undefined where the caller gives none. */
   readonly variables: (PyValue | undefined)[];
-  /** The values at the paths that the expression reads, if it reads only paths; undefined where there is none, or it is not at hand. */
+  /**
+   * The values at the paths that the expression reads, if it reads only paths; undefined for a missing value, and for one that has not been
+   * loaded.
+   */
   readonly fields: (PyValue | undefined)[] = [];
-  /** The fields of the record, where a path leads to nothing. */
+  /** The fields of the record, for paths without a value in `fields`. */
   source: RecordFields = noFields;
   record: PyDict | undefined;
 
@@ -73,7 +76,7 @@ export class NameScope {
     return this.layout.size++;
   }
 
-  /** The names that can be read here. */
+  /** The names that are visible in this scope. */
   names(): string[] {
     return [...this.#names.keys(), ...(this.#parent?.names() ?? [])];
   }
@@ -107,10 +110,10 @@ export interface NodeCompiler {
     position: SyntaxPosition,
     code: (...args: A) => R,
   ): (...args: A) => R;
-  /** Whether errors are located: code that stands for several nodes must not be made then. */
+  /** Whether the code locates errors: it then must not combine several nodes. */
   readonly locates: boolean;
   /** Whether the expression reads only paths of the record, so that the record itself is not needed. */
   readonly readsPaths: boolean;
-  /** The index of a path in `state.fields`; undefined if it is not among those that the expression reads. */
+  /** The index of a path in `state.fields`; undefined if the expression does not read it. */
   pathIndex(path: MemberPath): number | undefined;
 }

@@ -17,7 +17,7 @@ import { formatValue } from './format-value.js';
 /** Where the fields of a format text get their values. */
 export interface FormatArguments {
   readonly positional: readonly PyValue[];
-  /** Undefined if the name is not there. */
+  /** The value of a named argument; undefined if there is no such argument. */
   readonly named: (name: string) => PyValue | undefined;
   /** Whether positional fields exist at all: `format_map` has none. */
   readonly isMapping: boolean;

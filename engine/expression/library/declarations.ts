@@ -1,4 +1,4 @@
-/** What users read about a function, and whether the host provides it. */
+/** The documentation of a library function, and whether the host provides it. */
 export interface FunctionDeclaration {
   readonly signature: string;
   readonly text: string;

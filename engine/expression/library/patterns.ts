@@ -34,7 +34,7 @@ export function searchGroups(
 ): PyValue {
   const { matcher, program, subject } = matcherOf(runtime, pattern, text, flags);
   const found = matcher.search(0, false);
-  // Choice: no match gives an empty list.
+  // Choice: without a match, the result is an empty list.
   return new PyList(found === undefined ? [] : groupsOf(program, subject, found));
 }
 

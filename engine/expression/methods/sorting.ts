@@ -73,6 +73,6 @@ function comparisonOf(runtime: Runtime, keys: readonly PyValue[]): ValueOrder {
   if (keys.every((key) => typeof key === 'string'))
     return (a, b) => compareCodePoints(a as string, b as string);
   if (keys.every((key) => typeof key === 'number')) return (a, b) => (a as number) - (b as number);
-  // Sorting asks for nothing but whether one is less.
+  // Sorting needs only the result of `<`.
   return (a, b) => (isOrdered(runtime, '<', a, b) ? -1 : 0);
 }

@@ -92,7 +92,7 @@ function capitalize(text: string): string {
   return titleOf(first) + text.slice(first.length).toLowerCase();
 }
 
-/** A method that makes a text of about the same length. */
+/** Declares a method whose result is about as long as its text. */
 function lengthPreservingMethod(change: (text: string) => string): NativeDeclaration {
   return exactly(0, (runtime: Runtime, text: string) => {
     runtime.budget.text(text.length);

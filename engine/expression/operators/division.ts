@@ -4,7 +4,7 @@ import type { PyInt } from '../values/integers.js';
 /** The quotient of two ints, rounded down. The divisor is not zero. */
 export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
-    // A quotient that is no integer is too far from the next one to be rounded to it.
+    // With operands below 2^53, a quotient that is no integer is too far from the next integer to be rounded to it.
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return Math.floor(a / b) + 0;
     // The remainder is exact, and so is the division of a multiple.
     const remainder = a % b;

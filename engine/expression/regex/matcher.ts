@@ -50,7 +50,7 @@ export class RegexMatcher {
       }
       const found = this.#matchAt(start, mustAdvance && start === from, -1);
       if (found !== undefined) {
-        // States behind the end have failed; those at the end may be part of this match.
+        // States beyond the end of the match have failed; those at its end may be part of the match.
         this.#forget(found[1]!);
         return found;
       }
@@ -63,7 +63,7 @@ export class RegexMatcher {
     const { instructions, groups, loops } = this.#program;
     const text = this.#text;
     const slots: number[] = Array.from({ length: this.#program.slots }, () => -1);
-    // Either an instruction and a position to go on with, or a slot (as -1 - slot) and the value that it had.
+    // The backtracking stack: pairs of an instruction and a position to continue with, or of a slot (as -1 - slot) and its former value.
     const stack: number[] = [0, start];
     while (stack.length > 0) {
       let at = stack.pop()!;

@@ -160,7 +160,7 @@ class RegexParser {
     return { kind: 'class', test: (one) => one === code || foldCode(one) === foldedCode };
   }
 
-  /** The code point of an escape behind its backslash. */
+  /** Parses the rest of an escape after the backslash; returns its code point. */
   #escape(): number {
     const character = this.#take();
     if (Object.hasOwn(escapes, character)) return escapes[character]!;
@@ -321,7 +321,7 @@ class RegexParser {
   }
 }
 
-/** A test whose results for ASCII are kept. */
+/** A test whose results for ASCII characters are cached. */
 function cacheByCode(test: (code: number) => boolean): (code: number) => boolean {
   const asciiResults = Array.from({ length: 128 }, (_, code) => test(code));
   return (code) => (code < 128 ? asciiResults[code]! : test(code));

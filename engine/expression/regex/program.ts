@@ -9,7 +9,7 @@ export type Instruction =
   | { readonly op: 'split'; first: number; second: number }
   | { readonly op: 'jump'; target: number }
   | { readonly op: 'save'; readonly slot: number }
-  /** Goes on to `target` where the slot has the position: the pass that began there has matched nothing. */
+  /** Continues at `target` if the slot holds the current position, that is, if the pass that began there has matched nothing. */
   | { readonly op: 'progress'; readonly slot: number; target: number }
   | {
       readonly op: 'look';
@@ -31,7 +31,7 @@ export interface RegexProgram {
   /** For each instruction, the slots of the enclosing loops whose passes may match nothing, from the outermost. */
   readonly loops: readonly (readonly number[])[];
   readonly names: ReadonlyMap<string, number>;
-  /** The character that every match begins with, if there is one. */
+  /** The character with which every match begins; undefined if it can be one of several. */
   readonly firstCharacter: string | undefined;
 }
 
@@ -146,7 +146,7 @@ class Assembler {
       });
       return innerStart;
     };
-    // As in Python, a pass that matches nothing is the last one.
+    // As in Python, a repetition ends after a pass that matches nothing.
     const pass = () => {
       if (!canBeEmpty(body)) return this.emit(body);
       const around = this.#open;

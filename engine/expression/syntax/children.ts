@@ -52,7 +52,7 @@ function fieldsOf(parts: readonly TemplatePart[]): SyntaxNode[] {
   );
 }
 
-/** The number of nodes that run each time a node runs: those inside comprehensions and lambdas are counted there. */
+/** The number of nodes that run each time a node runs, without those inside comprehensions and lambdas, which have their own count. */
 export function costOf(node: SyntaxNode): number {
   let cost = 0;
   const open = [node];

@@ -92,7 +92,7 @@ export interface ComprehensionClause {
   readonly conditions: readonly SyntaxNode[];
 }
 
-/** What a `for` assigns to. */
+/** The target of the assignments that a `for` makes. */
 export type AssignmentTarget =
   | { readonly kind: 'name'; readonly name: string }
   | (SyntaxPosition & {

@@ -176,7 +176,7 @@ export function callMethod(
   return native.code(runtime, self, ...bindArguments(native, args, keywords));
 }
 
-/** Arguments by position; those that are not given are undefined. */
+/** The arguments of a call by position; missing ones are undefined. */
 function bindArguments(
   native: Native,
   args: readonly PyValue[],

@@ -2,7 +2,7 @@ import { isOwnKey, mapKey } from './hashing.js';
 import { PyDict, PySet, PyTuple } from './values.js';
 import type { MapKey, PyValue } from './values.js';
 
-/** Sets an item; a key that is there already stays as it is written, as in Python. */
+/** Sets an item. As in Python, an existing key is not replaced by an equal one. */
 export function setItem(dict: PyDict, key: PyValue, value: PyValue): void {
   const mappedKey = mapKey(key);
   if (!isOwnKey(key) && !dict.map.has(mappedKey)) {
@@ -28,7 +28,7 @@ export function deleteItem(dict: PyDict, key: PyValue): PyValue | undefined {
   return value;
 }
 
-/** The key as it was written. */
+/** The key object that was used when the item was added. */
 export function originalKey(dict: PyDict, mapped: MapKey): PyValue {
   return dict.originals?.get(mapped) ?? (mapped as PyValue);
 }
@@ -79,7 +79,7 @@ export function setOf(values: Iterable<PyValue>, isFrozen = false): PySet {
   return set;
 }
 
-/** Adds a member, unless an equal one is there. */
+/** Adds a member unless the set contains an equal one. */
 export function addMember(set: PySet, value: PyValue): void {
   const mappedKey = mapKey(value);
   if (!set.map.has(mappedKey)) set.map.set(mappedKey, value);

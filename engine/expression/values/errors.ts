@@ -37,7 +37,7 @@ export class ExpressionError extends Error {
   text: string;
   readonly #suggest: () => readonly string[];
 
-  /** `suggest` gives the names that an unknown one may stand for. */
+  /** `suggest` returns known names that are similar to an unknown one. */
   constructor(
     exception: ExceptionName,
     message: string,
@@ -56,7 +56,7 @@ export class ExpressionError extends Error {
   }
 }
 
-/** A syntax error of the source text; its message says where it is. */
+/** A syntax error in the source text; its message contains the position. */
 export class ExpressionSyntaxError extends ExpressionError {
   readonly reason: string;
   constructor(reason: string, position: SyntaxPosition) {
@@ -82,7 +82,9 @@ function placeText({ line, column }: SyntaxPosition): string {
   return `(line ${line}, column ${column})`;
 }
 
-/** Gives the names that an unknown one may stand for, for the constructor of an error: at most three, which `names` gives when they are needed. */
+/**
+ * Finds at most three known names that are similar to an unknown one, for the constructor of an error; `names` is called only when needed.
+ */
 export function suggestNear(
   unknown: PropertyKey,
   names: () => Iterable<unknown>,
@@ -104,7 +106,7 @@ export function valueError(message: string): ExpressionError {
   return new ExpressionError('ValueError', message);
 }
 
-/** A number that a float or an index cannot hold. */
+/** The error for a number that is too large for a float or an index. */
 export function overflowError(message: string): ExpressionError {
   return new ExpressionError('OverflowError', message);
 }

@@ -29,7 +29,7 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
   if (typeof value === 'bigint') return value;
   if (value instanceof Float) {
     const number = value.value;
-    // A NaN equals nothing but, as a key, itself.
+    // A NaN equals no value, but as a key it is found by itself.
     if (Number.isNaN(number)) return value;
     return Number.isInteger(number) && !Number.isSafeInteger(number) ? BigInt(number) : number;
   }
@@ -51,7 +51,7 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
   return value as object;
 }
 
-/** The longest key of a tuple or frozenset: it is put together each time the key is used. */
+/** Maximum length of the key of a tuple or frozenset, which is composed each time the value is used as a key. */
 const maxComposedLength = 100_000;
 
 function composeKey(kind: string, parts: readonly string[]): string {

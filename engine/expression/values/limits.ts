@@ -32,7 +32,7 @@ export const maxSourceLength = 100_000;
 /** The deepest nesting of brackets and of the tree. */
 export const maxNesting = 200;
 
-/** The error of a limit; it says which one. */
+/** The error for an exceeded limit, which it names. */
 export function limitExceeded(what: string): ExpressionError {
   return new ExpressionError('LimitError', `Expression limit exceeded: ${what}`);
 }
@@ -89,7 +89,7 @@ export class Budget {
     if (this.steps < this.#checkpoint) this.#look();
   }
 
-  /** Counts a text of `length` characters before it is made. */
+  /** Counts the characters of a text before the text is created. */
   text(length: number): void {
     if (length > this.#maxText)
       throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
@@ -117,7 +117,7 @@ export class Budget {
     if (length >= 1024) this.charge(length >>> 8);
   }
 
-  /** Counts a list, tuple, set or dict of `length` elements before it is made, or elements that join one. */
+  /** Counts the elements of a list, tuple, set or dict before it is created or extended. */
   elements(length: number): void {
     if (length > this.limits.elements)
       throw limitExceeded(`a collection of more than ${this.limits.elements} elements`);
@@ -134,7 +134,7 @@ export class Budget {
     if (this.memory > this.#maxMemory) this.#exceed();
   }
 
-  /** Counts an integer of `bits` bits before it is made. */
+  /** Counts the bits of an integer before the integer is created. */
   integer(bits: number): void {
     if (bits > this.limits.integerBits)
       throw limitExceeded(`an integer of more than ${this.limits.integerBits} bits`);

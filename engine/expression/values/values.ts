@@ -252,7 +252,7 @@ export interface ExpressionHost {
   readonly user?: () => { readonly name: string; readonly email: string };
   /** Functions of the host by name; arguments as values in the order of the declaration, undefined where not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
-  /** Answers many calls at once, if somebody evaluates expressions to find them. */
+  /** Collects calls that are answered together; set while an evaluation runs only to find its calls. */
   readonly ahead?: CallsAhead;
 }
 
@@ -297,7 +297,7 @@ export interface UniformAnswers {
 
 /** A call that is not answered yet. */
 export interface MissedCall {
-  /** The value that the call returns; undefined if it is long, or there is no answer: then the call has to be made. */
+  /** The value that the call returns; undefined if it is too long to be kept or not known yet: the caller then makes the call. */
   value(runtime: Runtime): PyValue | undefined;
   /** Keeps the answer, because the value is of no use and the call will be made. */
   keep(): void;

@@ -53,7 +53,7 @@ const kinds: Readonly<Record<EntityType, EntityTest>> = {
   variant: (values) => share(values, 0.9, (value) => variantPattern.test(value)),
   genomic_region: (values) => share(values, 0.9, (value) => regionPattern.test(value)),
   gene: geneKind,
-  // PubMed ids are plain numbers, so the field's name or a prefix has to say what they are.
+  // PubMed ids are plain numbers, so the name of the field or a prefix of the values must identify them.
   literature: (values, words) =>
     hasWord(words, 'pmid', 'pmids', 'pubmed', 'literature', 'citation', 'citations', 'publication')
       ? share(values, 0.9, (value) => /^(?:PMID:? ?)?[1-9]\d{0,7}$/i.test(value))

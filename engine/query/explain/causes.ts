@@ -94,7 +94,7 @@ async function searchCauses(
   for (const clash of verified.clashes) found.push(...(await causesTogether(scope, root, clash)));
 }
 
-/** For a cause, the other causes that it implies; they are left out beside it. */
+/** For each cause, the implied causes, which are omitted beside it. */
 const impliedActions: Readonly<Record<string, readonly string[]>> = {
   letter_case: ['spaces', 'separators', 'part_of_value'],
   spaces: ['separators', 'part_of_value'],
@@ -165,7 +165,7 @@ function buildsIn(predicate: Predicate): readonly string[] {
   );
 }
 
-/** The cause of a condition without a confirmed guess: the nearest stored values, or that there are none. */
+/** The cause of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
 async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await valuesAround(scope.begin, leaf.predicate, all, scope.rows);
   if (around) return [{ ...causeAt(leaf, ...nearestCause(around)), values: valuesOf(around) }];

@@ -8,7 +8,7 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
 /** Begins a statement over the records of the snapshot. */
 export type Begin = () => Statement;
 
-/** The stored values next to those that a condition asks for. */
+/** The stored values nearest to those of a condition. */
 export interface NearestValues {
   readonly field: FieldRef;
   /** The largest stored value below and the smallest above; null if there is none. */

@@ -28,13 +28,13 @@ export class AdmissionCache {
     return this.#window.size + this.#main.size;
   }
 
-  /** A query begins: what it asks for several times counts once. */
+  /** Begins a query: repeated requests for a key within one query count once. */
   beginQuery(): void {
     this.#query++;
     if (this.#query % queriesPerAge === 0 || this.#entries.size > this.#maxKeys) this.#age();
   }
 
-  /** Whether there is a value; asking does not count as use. */
+  /** Whether the cache has a value for the key; the call does not count as a use. */
   has(key: string): boolean {
     return this.#entries.get(key)?.part !== undefined;
   }
@@ -130,7 +130,7 @@ const leastMaxKeys = 1 << 17;
 class Entry {
   value: unknown;
   bytes = 0;
-  /** The number of the latest queries that asked for the key. */
+  /** Number of recent queries that requested the key. */
   uses = 0;
   query = -1;
   part: CachePart | undefined;

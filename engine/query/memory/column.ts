@@ -61,7 +61,7 @@ export interface DictionaryValues {
   readonly kind: 'dictionary';
   readonly indices: Uint8Array | Uint16Array | Uint32Array;
   readonly dictionary: Dictionary;
-  /** The distinct indices, if they are few: most conditions on a string are decided by them alone. */
+  /** The distinct indices, if they are few: most conditions on strings are evaluated on these alone. */
   readonly distinct?: Int32Array | undefined;
 }
 

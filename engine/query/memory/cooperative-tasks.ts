@@ -3,7 +3,7 @@ export interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
   readonly failed: (error: unknown) => void;
-  /** Whether the task runs only while there is no other. */
+  /** Whether the task runs only while there are no other tasks. */
   readonly isIdle?: boolean;
 }
 

@@ -36,7 +36,7 @@ export function loadElements(
   }
 }
 
-/** The leaf inside the list that takes the fewest bytes: the levels of each tell the elements. */
+/** The smallest leaf inside the list; the levels of any leaf show where its elements begin. */
 function smallestLeaf(file: SegmentFile, path: readonly string[]): SegmentLeaf | undefined {
   const bytesOf = ({ index }: SegmentLeaf): number =>
     file.groups.reduce((sum, { chunks }) => sum + chunks[index]!.bytes, 0);

@@ -41,7 +41,7 @@ export class HotColumns {
     return Buffer.from(JSON.stringify(this.list));
   }
 
-  /** Reads what `changed` gave; anything else is nothing. */
+  /** Parses the bytes that `changed` returned; for any other bytes, the list is empty. */
   static parse(bytes: Uint8Array): HotColumns {
     const columns = new HotColumns();
     for (const { dataset, fields } of listIn(bytes).toReversed()) columns.note(dataset, fields);

@@ -11,7 +11,7 @@ import type { LookUp, TextFrequencies } from '../text/weigh.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Shards } from './shards.js';
 
-/* What the text indexes of the segments answer, in the threads of the columns. */
+/* Answers that the text indexes of the segments give, computed in the threads of the columns. */
 
 /** The document frequency of phrases in the texts of a field. */
 export async function frequencies(

@@ -140,7 +140,7 @@ async function askAll(
   );
 }
 
-/** What a request to the shards needs beside the query: the segments that may match. */
+/** The data of a request to the shards: the query, and the segments that may match. */
 interface PreparedQuery {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];
@@ -334,7 +334,7 @@ function sortedRows(
   return candidates.slice(offset, offset + limit);
 }
 
-/** The rows of a page far behind the first, from the segments that hold it; `counts` are the matches of each segment. */
+/** The rows of a page far from the first one, read from the segments that hold it; `counts` has the number of matches of each segment. */
 async function farRows(
   shards: Shards,
   { known }: PreparedQuery,

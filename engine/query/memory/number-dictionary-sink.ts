@@ -7,7 +7,7 @@ import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
 /** Indices have 16 bits at most. */
 const maxEntries = 1 << 16;
-/** With more distinct numbers than one in as many, what is done once for each of them takes about as long as for each number. */
+/** If more than one in this many numbers is distinct, work per distinct number takes about as long as work per number. */
 const fewShare = 32;
 
 /** Collects doubles of a file with dictionaries as indices of the distinct ones. */
@@ -32,7 +32,7 @@ export class NumberDictionarySink implements ValueSink {
     const mapping = new Uint16Array(count);
     for (let i = 0; i < count; i++) {
       const number = view.getFloat64(8 * i, true);
-      // A map does not tell 0 and -0 apart.
+      // A Map does not distinguish 0 and -0.
       if (Object.is(number, -0)) return false;
       let index = this.#indexOf.get(number);
       if (index === undefined) {

@@ -24,9 +24,9 @@ import { releaseBytes } from './selection-bytes.js';
 export interface PageQuery {
   /** The keys in the cache (`fieldName`) of the fields that the predicate reads. */
   readonly names: readonly string[];
-  /** The leaves that store the fields, and the leaves whose statistics tell something about them, by `leafKey`. */
+  /** The leaves that store the fields, and the leaves whose statistics describe them, by `leafKey`. */
   readonly leaves: readonly string[];
-  /** The names of fields among them whose values are looked up by hashes, where the column has a hash table. */
+  /** Those of `names` whose values are looked up by hashes, if the column has a hash table. */
   readonly lookedUp: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
@@ -61,7 +61,7 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
     leaves: [...leaves],
     lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldName(one.field) : [])),
     columns,
-    // Not asked if hashes find the values.
+    // Created at the first call, because it is not needed if hashes find the values.
     mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
     perRow: costOf(predicate).perRow,
   };
@@ -97,7 +97,7 @@ export function groupsToRead(
         words ??= filterOf(chunk);
         return words === undefined || isInFilter(words, hash);
       };
-      // A list without values is a null, too, so that the nulls of a list say nothing of its rows.
+      // A list without elements also counts as null, so the nulls of a list say nothing about its rows.
       const nulls = leaf.maxRepetition > 0 ? 0 : chunk.nulls;
       stats[leaf.key] = { nulls, ...(chunk.filter && { mayContain }) };
     }
@@ -240,7 +240,7 @@ function statsOf({ nulls, min, max }: PageStatistics): PageStats {
   return isBounded ? { nulls, min, max } : { nulls };
 }
 
-/** False for a NaN or infinite bound, which rules out nothing. */
+/** Whether a bound may rule out pages: false if it is NaN or infinite. */
 function isFinite(bound: Bound): boolean {
   return typeof bound !== 'number' || Number.isFinite(bound);
 }
@@ -274,7 +274,7 @@ export function matchPages<S extends RowSpan>(
   return mask;
 }
 
-/** As `matchPages`, for columns in memory. */
+/** Like `matchPages`, for columns in memory. */
 export function matchSpans(
   spans: readonly RowSpan[],
   view: SegmentView,

@@ -47,9 +47,12 @@ export interface ShardQuery {
   readonly ordering: readonly OrderKey[];
   /** Maximum number of rows in the answer, the first ones in order. */
   readonly first: number;
-  /** Without an ordering: only rows behind this one are in the answer. */
+  /** The end of the previous page in segment order: the answer has only rows after this one. Only without an ordering. */
   readonly after?: readonly [segment: number, row: number];
-  /** With `rowIdKey` as the only key: only rows with a greater row id are in the answer. */
+  /**
+   * The end of the previous page in the order of row ids: the answer has only rows with a greater row id. Only with `rowIdKey` as the only
+   * key.
+   */
   readonly afterRowId?: number;
   /** True if the counts are not needed: the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
@@ -72,7 +75,7 @@ export interface ShardPage extends ShardLayout {
 
 /** The layout of records (`PageLayout`). */
 export interface ShardLayout {
-  /** The key of a projection that the shard was told. */
+  /** The key of a projection that was sent to the shard before. */
   readonly projection: number;
   readonly format: PageFormat;
 }
@@ -102,15 +105,15 @@ export interface ShardSearch extends TextSearch {
 export interface ShardAnswer {
   /** Pairs: the number of a segment, and the number of its matching rows. */
   readonly counts: Float64Array;
-  /** Without an ordering: pairs of segment and row number; at most `first`, ascending. */
+  /** Pairs of segment and row number, ascending, at most `first` of them. Only without an ordering. */
   readonly rows: Float64Array;
-  /** With an ordering: at most `first` rows, in order. */
+  /** At most `first` rows, in order. Only with an ordering. */
   readonly candidates: readonly TopRow[];
   /** Empty if the query has no facets. */
   readonly facets: readonly FacetPartial[];
-  /** With `isListed`: all matching rows, by segment. */
+  /** All matching rows, by segment. Only with `isListed`. */
   readonly listed: readonly SegmentRows[];
-  /** With `relevance`: the rows up to the end of the page, in order. */
+  /** The rows up to the end of the page, in order. Only with `relevance`. */
   readonly ranked: readonly RankedRow[];
   /** The records; present as `ShardPage.isOnly` says, unless the projection has been forgotten. */
   readonly records?: PageRecords;
@@ -131,7 +134,7 @@ export function rowPairs(flat: Float64Array): RowRef[] {
   return list;
 }
 
-/** Fields whose columns are loaded, or whose size is asked for. */
+/** Fields whose columns are to be loaded, or whose stored size is requested. */
 export interface ShardFields {
   readonly snapshot: number;
   readonly fields: readonly FieldRef[];
@@ -148,7 +151,7 @@ export interface ShardRecords extends ShardLayout {
 
 /** A message that asks for something. */
 interface ShardTask {
-  /** By which it can be cancelled. */
+  /** Identifies the task in a message that cancels it. */
   readonly id: number;
   /** As in `RunOptions`. */
   readonly isIdle?: boolean | undefined;
@@ -182,7 +185,7 @@ export type FromShard =
   | { readonly counts: Float64Array }
   | { readonly frequencies: TextFrequencies }
   | { readonly found: FoundTexts }
-  /** Of each field: the bytes that are read to load its columns. */
+  /** For each field, the number of bytes that loading its columns reads. */
   | { readonly bytes: Float64Array }
   /** The number of columns that are in memory now. */
   | { readonly loaded: number }

@@ -61,7 +61,7 @@ export class SegmentCache {
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
-  /** Access to the segments that were asked for. */
+  /** The state of the segments that have been requested. */
   readonly #known = new WeakMap<ShardSegment, KnownSegment>();
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
   /** The files that may have an open descriptor. */
@@ -91,7 +91,7 @@ export class SegmentCache {
     this.#dictionaries.clear();
   }
 
-  /** The columns of a segment, loaded when they are first asked for. */
+  /** The columns of a segment, which are loaded at their first use. */
   view(snapshot: ShardSnapshot, segment: ShardSegment): SegmentView {
     return this.#segment(snapshot, segment).view;
   }

@@ -115,7 +115,7 @@ export class SegmentFile {
 
   /** Reads exactly `length` bytes into a new buffer. */
   read(from: number, length: number): Uint8Array {
-    // The buffer is not zero-filled: that takes as long as reading.
+    // The buffer is not zero-filled, which would take as long as reading.
     const into = Buffer.allocUnsafeSlow(length);
     this.readInto(into, from);
     return into;
@@ -128,7 +128,7 @@ export class SegmentFile {
     this.#blocks.read(into, from, (part, at) => file.readInto(part, at));
   }
 
-  /** Reads all that the footer has to say. */
+  /** Reads and parses the footer. */
   readFooter(): FooterMetadata {
     return parseFooter(this.#footerBytes());
   }
@@ -202,10 +202,10 @@ export class SegmentFile {
     return new AppError('damaged', `segment ${name} ${what}${reason}`, undefined, cause);
   }
 
-  /** The footer with its length behind it. */
+  /** The footer and the eight bytes that follow it, which hold its length. */
   #footerBytes(): Uint8Array {
     const { bytes: fileBytes } = this.#file;
-    // One read is enough for nearly all footers.
+    // Nearly all footers need a single read.
     const guess = Math.min(fileBytes, usualFooterBytes);
     let bytes = this.read(fileBytes - guess, guess);
     const length = footerLength(bytes, fileBytes);

@@ -181,7 +181,7 @@ export class Shards {
     }
   }
 
-  /** Sends a message to which there is no reply; it is of no use to a thread that exits. */
+  /** Sends a message that has no reply. A thread that is exiting does not need it. */
   #tell(thread: ShardThread, message: ToShard): void {
     thread.run(message).catch(() => undefined);
   }

@@ -2,7 +2,7 @@ import { costOf as costOfPredicate } from '../predicate/kinds.js';
 import type { Facet } from '../request/facets.js';
 import type { Selection } from './executor.js';
 
-/** An estimate of how long a step takes with nothing else running. */
+/** An estimate of the time of a step on an idle machine. */
 export interface StepCost {
   readonly ms: number;
 }

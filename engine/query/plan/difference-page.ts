@@ -107,7 +107,7 @@ export async function* differencePage(
 }
 
 async function* noLines(): AsyncGenerator<readonly string[]> {
-  // This side has no piece.
+  // One side of the difference has no piece.
 }
 
 function changeJson(

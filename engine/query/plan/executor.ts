@@ -25,7 +25,7 @@ export interface SelectedRows {
   readonly facets: readonly string[] | null;
   /** The cursor position after the last row of the page; absent where the row determines it, and on an empty page. */
   readonly position?: Position | undefined;
-  /** The records of the page in the layout of the selection; absent unless the executor has given them along. */
+  /** The records of the page in the layout of the selection; absent unless the executor has returned them with the rows. */
   readonly records?: PageRecords | undefined;
   /** How the segments were read; absent if the executor does not report it. */
   readonly access?: SegmentAccess | undefined;

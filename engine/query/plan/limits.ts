@@ -10,7 +10,7 @@ export interface RunOptions {
   readonly subject?: string | undefined;
   /** The work may take seconds: it queues with other heavy work, so that light queries start at once. */
   readonly isHeavy?: boolean | undefined;
-  /** Nobody waits for it: the threads of columns work on it only while they have nothing else to do. */
+  /** Whether no client waits for the result: the threads of columns then work on the query only while they have nothing else to do. */
   readonly isIdle?: boolean | undefined;
 }
 

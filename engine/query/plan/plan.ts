@@ -28,7 +28,7 @@ export interface PlanStep {
   readonly executor: StepExecutor;
   /** Names of the fields whose columns the step reads, sorted. */
   readonly columns: readonly string[];
-  /** Estimated time, milliseconds, with nothing else running. */
+  /** Estimated time in milliseconds on an idle machine. */
   readonly cost: number;
   /** Why this executor carries it out. */
   readonly reason: string;
@@ -49,7 +49,7 @@ export interface Plan {
 export interface Available {
   /** Whether there is an executor with columns in memory. */
   readonly memory: boolean;
-  /** The SQL dialect tells the rows of this snapshot by number. */
+  /** Whether the SQL dialect numbers the rows of this snapshot. */
   readonly rowNumbers: boolean;
   /** Steps that an executor refused for this request, as `step executor`, with its reason. */
   readonly refused: ReadonlyMap<string, string>;

@@ -14,7 +14,7 @@ export interface QueryEngine {
   readonly sql: SqlExecutor;
   readonly memory: MemoryExecutor | undefined;
   readonly trace: PlanTrace | undefined;
-  /** Is told which columns in memory queries use. */
+  /** Records which columns in memory the queries use. */
   readonly hot: HotColumns | undefined;
   close(): Promise<void>;
 }

@@ -70,7 +70,10 @@ export async function runQuery(
   return answerOf(query, found, results, startedAt, await explainQuery(query, found, steps));
 }
 
-/** As `runQuery`, but the records of a large page are produced while they are taken; those of the first piece are ready. */
+/**
+ * Like `runQuery`, but a large page is produced while its records are read; the records of the first piece are complete when the promise
+ * resolves.
+ */
 export async function streamQuery(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -214,7 +217,7 @@ function executedPlan(
 
 const texts = { kind: 'texts' } as const;
 
-/** The records of the page in this format, in pieces; it is the format that `executedPlan` was given. */
+/** The records of the page in pieces, in the format that was passed to `executedPlan`. */
 async function* piecesOf<F extends PageFormat>(
   query: QueryArguments,
   { rows, records }: Pick<ExecutedPlan, 'rows' | 'records'>,
@@ -227,7 +230,7 @@ async function* piecesOf<F extends PageFormat>(
   yield* readPieces<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
 }
 
-/** The pieces of a page; the first is made before this resolves, so that its errors are thrown here. */
+/** The pieces of a page. The first one is produced before the promise resolves, so that its errors reject the promise. */
 async function begunPieces<F extends PageFormat>(
   query: QueryArguments,
   found: ExecutedPlan,
@@ -235,7 +238,7 @@ async function begunPieces<F extends PageFormat>(
 ): Promise<AsyncGenerator<PageRecords<F>>> {
   const pieces = piecesOf(query, found, format);
   const first = await pieces.next();
-  // A client that leaves may do so before anything is taken.
+  // The client may disconnect before the first piece is read.
   const { signal } = query.options;
   signal?.addEventListener('abort', () => void pieces.return(undefined), { once: true });
   return (async function* () {

@@ -20,7 +20,7 @@ export function phrasePattern(terms: readonly string[]): string {
   return `${wordStart}${list.join(`[${separators}]+`)}${wordEnd}`;
 }
 
-/** As `phrasePattern`, for strings in which each term is between slashes, as `Dialect.phraseCount` needs it. */
+/** Like `phrasePattern`, for strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
 export function phraseBetweenSlashes(terms: readonly string[]): string {
   return `/${terms.map(foldTerm).join('//')}/`;
 }
@@ -82,7 +82,7 @@ export function requiredLiteral(pattern: string): string {
   return longest;
 }
 
-/** The character that a token stands for; undefined if it stands for several, or for a position. */
+/** The literal character of a token; undefined for a token that matches several characters or a position. */
 function literalOf(part: string): string | undefined {
   if (part.startsWith('\\')) return /^\\[!-/:-@[-`{-~]$/.test(part) ? part.slice(1) : undefined;
   return part.length <= 2 && !/^[[\](){}.^$*+?]/.test(part) ? part : undefined;

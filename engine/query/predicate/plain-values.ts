@@ -57,7 +57,7 @@ function countTerm(folded: string, term: string, most: number): number {
   return count;
 }
 
-/** True if a term may start or end at this index: on one side of it there is a separator, or nothing. */
+/** Whether a term may start or end at this index: there is a separator, or an end of the text, on one side of the index. */
 function isEdge(text: string, index: number): boolean {
   const isLow = index > 1 && /[\udc00-\udfff]/.test(text[index - 1]!);
   return isSeparatorAt(text, index) || isSeparatorAt(text, isLow ? index - 2 : index - 1);

@@ -3,7 +3,7 @@ import type { PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
 
-/** With more decisions than this, opening the files is faster than pruning. */
+/** Maximum number of decisions for which pruning is faster than opening the files. */
 const maxDecisions = 1_000_000;
 
 /**
@@ -28,7 +28,7 @@ export function pruneSegments(
     segments: segmentsLeft,
     rows: segmentsLeft.reduce((sum, segment) => sum + liveRows(segment), 0),
     bytes: segmentsLeft.reduce((sum, { bytes }) => sum + bytes, 0),
-    // The first file holds the schema.
+    // The first file contains the schema.
     files: snapshot.files.filter((_, i) => i === 0 || mayMatch[i - 1]),
   };
 }
@@ -66,7 +66,7 @@ export function segmentTest(
   return context.mayHold(predicate);
 }
 
-/** As `segmentTest`, and false for segments without live rows. */
+/** Like `segmentTest`, and false for segments without live rows. */
 export function recordTest(
   predicate: Predicate,
   caseVariants: CaseVariants = new Map(),

@@ -4,7 +4,7 @@ import type { Column, Columns } from '../../core/types.js';
 import type { StoredRows } from './kind.js';
 import type { FieldRef } from './predicate.js';
 
-/** A field's column in stored rows, with its statistics. Those of a list count the null lists, and nothing else. */
+/** The column of a field in stored rows, with its statistics. For a list, the statistics count only the null lists. */
 export interface SegmentColumn {
   readonly stats: StoredRows['stats'][string];
   readonly isList: boolean;

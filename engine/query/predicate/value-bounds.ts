@@ -94,7 +94,7 @@ function orderOf(type: FieldRef['type']): Order<unknown> | undefined {
     case 'float':
       return floats as Order<unknown>;
     default:
-      return undefined; // booleans have no statistics, the others no order
+      return undefined; // booleans have no statistics, and values of other types have no order
   }
 }
 

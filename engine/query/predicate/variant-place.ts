@@ -94,7 +94,7 @@ function boundsIn<T>(order: Order<T>, column: ReturnType<Find>): readonly [T, T]
   return low === undefined || high === undefined ? undefined : [low, high];
 }
 
-/** By chromosome, in lower case; undefined if a variant is not one. */
+/** Positions by chromosome in lower case; undefined if one of the texts is not a variant. */
 function positionsOf(variants: readonly string[]): ReadonlyMap<string, Positions> | undefined {
   const found = new Map<string, (readonly [start: number, stop: number])[]>();
   for (const variant of variants) {

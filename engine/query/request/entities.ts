@@ -221,7 +221,7 @@ function ofVariant(
 /** Fields that hold rs ids, by their names: `row_id` is the ID of a VCF record. */
 const rsFields =
   /^(?:(?:rs|dbsnp)(?:_?(?:rs|ids?|rs_?ids?|number))?|avsnp\d*|(?:row_|snp_?|variant_)?id|snp|existing_variation)$/i;
-/** Among them, those that may hold the number of an rs id alone, as the key RS of ClinVar and dbSNP does. */
+/** Names of variant fields that may store the number of an rs id without the prefix, as the key RS of ClinVar and dbSNP does. */
 const numberFields = /^(?:rs|dbsnp)/i;
 
 /** Matches records with an rs id, also among several in one text, in a field of variants or in one whose name says so. */

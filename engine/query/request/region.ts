@@ -13,7 +13,7 @@ export interface Region {
   readonly stop: bigint;
 }
 
-/** Reads `BUILD-CHROMOSOME-START-STOP` or an object with these parts. Throws a problem for anything else. */
+/** Parses `BUILD-CHROMOSOME-START-STOP` or an object with these parts. Throws a problem for any other value. */
 export function regionOf(value: unknown): Region {
   const parts = typeof value === 'string' ? partsOfText(value) : partsOfObject(value);
   const [start, stop] = [parts.start, parts.stop].map((end) => wholeNumber(end));
@@ -86,7 +86,7 @@ export function overlapPredicate(region: Region, fields: FieldIndex): Predicate 
   return or(conditions);
 }
 
-/** Whether regions can be looked for. */
+/** Whether the dataset has fields by which regions can be found. */
 export function hasPlaces(fields: FieldIndex): boolean {
   const hasCoordinates = fields.find('genomic_coordinates.chromosome') !== undefined;
   return hasCoordinates || fieldsOfEntities(fields, 'genomic_region', 'variant').length > 0;

@@ -90,7 +90,10 @@ export function positionIn(text: string, positions: readonly string[]): string {
   return text.replace(/^filters\[(\d+)\]/, (own, index) => positions[Number(index)] ?? own);
 }
 
-/** The query without what `separateQuery` gives to its parts: which page, and which fields of its records. */
+/**
+ * The query without the parts that `separateQuery` evaluates: filters, query string, entities, ordering, facets and explanation. The
+ * selection of the page and of its fields remains.
+ */
 export function withoutConditions(query: JsonObject): JsonObject {
   const { filters: _, query: __, entities: ___, genome_build: ____, ordering: _____, facets: ______, explain: _______, ...page } = query; // prettier-ignore
   return page;
@@ -102,7 +105,9 @@ function definedParts(parts: JsonObject): JsonObject {
   );
 }
 
-/** Whether a text in a value may be one of the names, with an action behind it, a member, or a minus sign before it. */
+/**
+ * Whether a text in a value may refer to one of the names: the name itself, with an action or a member after it, or a minus sign before it.
+ */
 function mentionsAny(value: unknown, names: ReadonlySet<string>): boolean {
   if (typeof value === 'string')
     return isName(value, names) || (value.startsWith('-') && isName(value.slice(1), names));

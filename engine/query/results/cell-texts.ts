@@ -37,7 +37,7 @@ export function setNumber({ view, ends }: CellTexts, value: number): void {
   ends[0] = text.length;
 }
 
-/** The most bytes behind a text that `copyText` overwrites. */
+/** Maximum number of bytes after a text that `copyText` overwrites. */
 export const copiedAtOnce = 3;
 
 /**
@@ -70,7 +70,7 @@ interface DictionaryTexts {
 const unknown = -2;
 /** Texts of a dictionary are kept if it has at most this many entries for each record: of others, most entries are never written. */
 const mostEntriesPerRecord = 4;
-/** Texts of more bytes are written for every record anew. */
+/** Maximum size of a cached text; longer ones are written for each record again. */
 const maxKeptBytes = 1024;
 /** Bytes of texts of a block from which on blocks get smaller. */
 const mostBlockBytes = 4 << 20;

@@ -90,7 +90,7 @@ function titleKey(path: readonly string[]): string {
   return path.join('\n');
 }
 
-/** `above` puts a column into the objects that it is in, so that it is read from there. */
+/** The leaf columns below a column. `above` puts a column back into its enclosing objects, so that it is read from them. */
 function leaves(
   column: Column,
   path: readonly string[],

@@ -65,7 +65,7 @@ export function writeRaw(out: ByteSink, raw: Uint8Array, from: number, to: numbe
 
 /** Microseconds since 1970, from their two halves, as `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
 export function writeDate(out: ByteSink, low: number, high: number): void {
-  // 2^32 µs are 4294 s and 967,296 µs: so nothing here leaves what doubles hold exactly.
+  // 2^32 µs are 4294 s and 967,296 µs, so all numbers here remain integers that a double holds exactly.
   const micros = high * 967_296 + (low >>> 0);
   const more = Math.floor(micros / 1e6);
   const seconds = high * 4294 + more;

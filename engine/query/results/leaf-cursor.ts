@@ -90,7 +90,7 @@ export class LeafCursor {
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
-  /** As `valueAt`, for rows of the row group with one slot each. */
+  /** Like `valueAt`, for rows of a row group with one slot each. */
   valuesAt(rows: Int32Array, length: number, into: Int32Array): void {
     const { page, first, leaf } = this;
     const { indices, definition, valueIndexes, level } = page;

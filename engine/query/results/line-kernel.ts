@@ -14,7 +14,9 @@ export const cellWords = {
 /** The number of words of a cell. */
 export const wordsOfCell = 7;
 
-/** The number of bytes that one copy moves: up to one less is read behind a text, and written behind the limit of the output. */
+/**
+ * The number of bytes that one copy moves. Up to one byte less is read beyond the end of a text, and written beyond the end of the output.
+ */
 export const bytesAtOnce = 16;
 
 const word = (name: keyof typeof cellWords): string => `

@@ -31,7 +31,7 @@ const memoryBytes = 16 << 20;
 const outputBytes = 512 << 10;
 /** Texts that formats, cells and records leave less room than this are put together without the kernel. */
 const leastTextBytes = 1 << 20;
-/** With fewer records than this, copying the pages that hold their texts takes longer than it saves. */
+/** Minimum number of records for which the pages that hold their texts are copied into the kernel's memory. */
 const leastRecords = 64;
 
 /** The kernels of this thread, compiled for the first large block. */
@@ -39,10 +39,10 @@ let kernels: ReturnType<typeof instantiate<LineKernels>> | undefined;
 /** The texts in the kernel's memory and the writer that owns them. */
 let owner: ReadonlyMap<DataView, Placed> | undefined;
 
-/** Texts in the memory of the kernel. */
+/** The location of a buffer's texts in the memory of the kernel. */
 interface Placed {
   readonly address: number;
-  /** The number of bytes for which there is room. */
+  /** The number of bytes reserved for the texts. */
   readonly room: number;
   /** The number of bytes that have been copied. */
   bytes: number;
@@ -52,7 +52,7 @@ interface Placed {
 export interface BlockTexts {
   /** The texts of the current block. */
   readonly block: ByteSink;
-  /** The texts of dictionary entries, which follow those of earlier blocks. */
+  /** The texts of dictionary entries, appended to those of earlier blocks. */
   readonly kept: ByteSink;
 }
 
@@ -67,7 +67,7 @@ export class LineWriter {
   /** Takes the ends of lines in the output. */
   readonly #ends: number[] | undefined;
   readonly #placed = new Map<DataView, Placed>();
-  /** The offsets in the kernel's memory of the arrays of cells and records, and of the output and the texts behind them. */
+  /** The offsets in the kernel's memory: of the arrays of cells and records, of the output, and of the texts. */
   readonly #lineEndsAt: number;
   readonly #arraysAt: number;
   readonly #fixedAt: number;

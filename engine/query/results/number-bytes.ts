@@ -106,10 +106,10 @@ export function writeNumbers(
   }
 }
 
-/** Making the kernels takes a thread some milliseconds: it does so for no page of few records. */
+/** Minimum number of values that are written by the kernels: compiling them takes some milliseconds in each thread. */
 const leastNumbers = 512;
 
-/** Of this thread, with the views of their memory; made for the first `leastNumbers`. */
+/** The kernels of this thread, with views of their memory; compiled at their first use. */
 let made: ReturnType<typeof makeKernels> | undefined;
 
 function makeKernels() {

@@ -10,7 +10,7 @@ import type { Kernel } from '../../core/wasm-assembler.js';
 export const numberMemory = {
   /** The powers of ten, from `leastPower` on. */
   powers: 0,
-  /** 24 digits, and as many zeros behind them. */
+  /** A buffer of 24 digits, followed by as many zeros. */
   digits: 10_240,
   /** 64-bit numbers. */
   values: 10_496,
@@ -25,7 +25,7 @@ export const numbersAtOnce = 1024;
 const leastPower = -292;
 const mostPower = 324;
 
-/** What `numberMemory` has at first: the high and the low half of 10^n, scaled to 128 bits and rounded up, and zeros. */
+/** Initialises `numberMemory`: the high and the low half of 10^n, scaled to 128 bits and rounded up, and zeros. */
 export function initialNumberMemory(memory: ArrayBuffer): void {
   const halves = new BigUint64Array(memory, numberMemory.powers, 2 * (mostPower - leastPower + 1));
   for (let n = leastPower; n <= mostPower; n++) {
@@ -130,7 +130,7 @@ const writeDigits = ((): Instructions => {
       [
         when(
           op('i64.eqz', get('middle')),
-          // One digit of zero stays.
+          // If all digits are zero, one digit remains.
           [set('low', op('i64.or', get('low'), long(1n << 56n))), first(16, 'low')],
           [first(8, 'middle')],
         ),
@@ -178,7 +178,7 @@ const neighbour = (into: string, shift: Instructions, isAbove: boolean): Instruc
   ].join('\n');
 };
 
-/** Of the normal double `bits`: `number` times 10^`power` is the shortest decimal, perhaps with zeros at its end. */
+/** Computes the shortest decimal of the normal double `bits`: `number` times 10^`power`, where `number` may end in zeros. */
 const findDecimal = ((): Instructions => {
   const fraction = op('i64.and', get('bits'), long((1n << 52n) - 1n));
   const { powers } = numberMemory;
@@ -247,7 +247,7 @@ const layOut = ((): Instructions => {
     set('to', add(to, int(1))),
     set('exponent', sub(get('exponent'), op('i32.mul', op('i32.div_u', get('exponent'), int(divisor)), int(divisor)))), // prettier-ignore
   ];
-  /** The digits with a point behind so many of them, where there are more. */
+  /** Copies the digits, with a point after the first `before` of them if there are more. */
   const withPoint = (before: Instructions): Instructions[] => [
     copy24(to, from),
     when(op('i32.lt_s', before, count), [
@@ -262,7 +262,7 @@ const layOut = ((): Instructions => {
       when(
         op('i32.gt_s', point, int(0)),
         [
-          // Behind the digits there are zeros.
+          // The digits are followed by zeros, which are copied up to the point.
           ...withPoint(point),
           set('to', add(to, `${add(count, int(1))}\n${point}\n${op('i32.lt_s', point, count)}\nselect`)), // prettier-ignore
         ],

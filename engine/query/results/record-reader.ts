@@ -103,7 +103,7 @@ export class RecordReader {
     return group;
   }
 
-  /** Loads the current pages that are in no cache; they are unpacked together, because each call of zstd takes its time. */
+  /** Loads the current pages that are not cached, and decompresses them together, because each call of zstd has a fixed cost. */
   #load(file: SegmentFile, group: RowGroup): void {
     const wanted: {
       bytes: Uint8Array;

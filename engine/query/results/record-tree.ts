@@ -170,7 +170,7 @@ class TreeBuilder<N, S> {
     const members = (column.children ?? []).map((child, i) =>
       this.#build(child, factory.memberTarget(item, i), inside, own),
     );
-    // The levels of any leaf below an object tell whether the object is there; without a member, of the first one.
+    // The levels of any leaf below an object show whether the object is null; without a requested member, those of the first leaf are read.
     if (!own.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
     if (!isList) return factory.object(column, target, this.#firstOf(own), depth, members);
     const below = own.flatMap((one) => this.#cursors.get(one) ?? []);

@@ -13,7 +13,7 @@ export interface SegmentSource {
   readonly cache: PageCache;
 }
 
-/** References to rows: of each a segment and a row number in it, one behind the other, or as a pair. */
+/** References to rows: one array in which segments and row numbers alternate, or a list of pairs. */
 export type RowRefs = Int32Array | readonly RowRef[];
 
 /** Successive records of one segment whose pages are loaded. */

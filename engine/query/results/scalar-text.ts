@@ -23,7 +23,7 @@ export interface CellForm {
   readonly write: Writers;
   /** Completes the text of a list or an object, which was written from `from` on. */
   end?(out: ByteSink, from: number): void;
-  /** Whether the bytes of these strings are their texts, without escapes. */
+  /** Whether the bytes of these strings can be written as they are, without escapes. */
   areTexts?(strings: LeafValues): boolean;
 }
 
@@ -78,7 +78,7 @@ const writesMany: ReadonlyMap<WriteValue, WriteValues> = new Map(
   ]),
 );
 
-/** What writes `count` values in less time than `write` does; undefined if nothing does. */
+/** A faster writer of `count` values than `write`; undefined if there is none. */
 export function writerOfMany(write: WriteValue, count: number): WriteValues | undefined {
   return areMany(count) ? writesMany.get(write) : undefined;
 }

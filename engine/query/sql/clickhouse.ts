@@ -127,7 +127,7 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
   };
 }
 
-/** Without this setting the Delta kernel of ClickHouse skips files in which a negated condition on a list has matches. */
+/** Without this setting, ClickHouse's Delta kernel skips files in which a negated condition on a list has matches. */
 const settings = 'delta_lake_enable_engine_predicate = 0';
 
 function boundParam(number: number, type: ParamType, isList: boolean): string {

@@ -34,7 +34,7 @@ export interface Dialect {
   each(list: string, expression: (element: string) => string): string;
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
-  /** As `some`, for tests with subqueries. */
+  /** Like `some`, for tests with subqueries. */
   someRow(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
   /** True if the value is missing, never null; the column's `isList` is ignored. */
@@ -58,7 +58,7 @@ export interface Dialect {
   isInList(value: string, list: string, type: ParamType, isFolded: boolean): string;
   /** A condition that holds if the bound list, of values of this type, has an element of `values`; `isFolded` ignores case. */
   someInList(values: string, list: string, type: ParamType, isFolded: boolean): string;
-  /** A condition that holds if the text has a character that is not ASCII or has the other letter case. */
+  /** A condition that is true if the text has a character outside ASCII, or a letter of the other case. */
   isNotWritten(text: string, letters: 'upper' | 'lower'): string;
   /** The text in lower case. Stored and bound values are folded by the same function. */
   fold(text: string): string;

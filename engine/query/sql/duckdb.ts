@@ -35,7 +35,7 @@ export function duckdbDialect(columns: Columns): Dialect {
     relation: 'r',
     source: (snapshot, params) => {
       const { rows, files, segments } = snapshot;
-      // Segments differ in columns, so they are united by name; the first file holds the whole schema.
+      // Segments may have different columns, so they are combined by name; the first file contains the whole schema.
       const stored = (): string =>
         `read_parquet(${params.add('string', files)}, union_by_name = true) AS r`;
       isJoined = segments.some(({ deletion }) => deletion !== undefined);

@@ -83,7 +83,7 @@ export async function facetAnswers(
 
 type ResultRows = readonly (readonly unknown[])[];
 
-/** A key for the enclosing buckets. JSON texts hold no line breaks, so it is unambiguous. */
+/** A map key for a combination of buckets. JSON texts contain no line breaks, so the key is unambiguous. */
 function keyOf(keys: readonly unknown[]): string {
   return keys.length === 0 ? '' : keys.map(String).join('\n');
 }

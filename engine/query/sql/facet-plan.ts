@@ -260,7 +260,7 @@ class FacetPlanner {
     return valuesRelation(this.#statement.dialect, parents, own);
   }
 
-  /** The relation extended by the pivots of these columns. */
+  /** The relation joined with the pivots of these columns. */
   #pivoted(
     parents: readonly Parent[],
     from: string,

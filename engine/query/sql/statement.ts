@@ -25,7 +25,7 @@ export interface Statement {
   readonly widened: ReadonlySet<string>;
   /** The FROM clause: the snapshot's records, named `dialect.relation`. */
   readonly source: string;
-  /** The element of a list that conditions are on; absent: they are on the record. */
+  /** The element of a list to which the conditions apply; absent for conditions on the record. */
   readonly element?: {
     readonly list: FieldRef;
     readonly sql: string;

@@ -45,7 +45,7 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
     const unpackedFiles = await unpackArchive(file, datasetId, scratch, { signal, progress });
     if (unpackedFiles.version !== version)
       throw lostVersions(datasetId, unpackedFiles.version, version);
-    // A file without its last bytes, which hold no data, can be read, but is not what was written.
+    // A file that lacks only bytes without data at its end can be read, but is not complete.
     if (bytes !== unpackedFiles.bytes || checksum !== unpackedFiles.checksum)
       throw damagedFile(file, 'is not the archive that was written; restore it from a backup');
     return { folder: unpackedFiles.folder };

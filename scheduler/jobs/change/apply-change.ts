@@ -115,7 +115,7 @@ async function replacedRows(
     const segment = given[i]!;
     const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
     const isNew = rows.length === segment.rows && !hasGivenIds;
-    // Without `id_fields`, the given segments may be intermediate: none of them is committed.
+    // Without `id_fields`, the given segments may be intermediate, which must not be committed.
     if (isNew && idFields !== null) return segment;
     const path = join(scratch, `added-${i}.parquet`);
     const writtenSegment = pool.run(

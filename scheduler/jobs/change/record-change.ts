@@ -29,7 +29,7 @@ export interface AppliedChange {
   readonly added: number;
   readonly changed: number;
   readonly removed: number;
-  /** Number of given keys that no record has. */
+  /** Number of given keys for which there is no record. */
   readonly notFound: number;
 }
 

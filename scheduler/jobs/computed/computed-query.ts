@@ -100,7 +100,7 @@ export async function parsedOver(
     const request = parseQuery(parts.computed, fields, await genesForQuery(parts.computed));
     return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
   } catch (error) {
-    // Other records may have the missing member, or the right type.
+    // An error for a missing field or a wrong type may not occur with other records, so it is ignored here.
     if (parts.paths !== null && error instanceof AppError) return undefined;
     throw error;
   }
@@ -112,7 +112,7 @@ export interface ParsedOver {
   readonly fields: readonly DatasetField[];
 }
 
-/** The fields of a table: those stored as the dataset has them, and the computed ones with the types of their values. */
+/** The fields of a computed table: stored fields as the dataset has them, and computed ones with the types of their values. */
 function tableFields(
   asked: ComputedQuery,
   { paths }: SeparatedQuery,

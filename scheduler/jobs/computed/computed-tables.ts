@@ -22,7 +22,7 @@ export interface ComputedRequest {
 
 /** Tables of computed fields, which the worker creates on demand. */
 export interface ComputedTables {
-  /** As `TableCache.use`. Throws the error of the task that creates the table. */
+  /** Like `TableCache.use`. Throws the error of the task that creates the table. */
   use<T>(
     request: ComputedRequest,
     signal: AbortSignal,

@@ -18,9 +18,9 @@ export interface ComputedOrder {
 
 /** Parameters of `runComputedTable`. */
 export interface ComputedParams {
-  /** The migration that makes the table; it adds a column of source rows, and commits nothing. */
+  /** The migration that creates the table; it adds a column of source rows, and commits nothing. */
   readonly migration: MigrationParams;
-  /** Limits of the time that it takes and the space that it needs. */
+  /** The limits of the table: the time for creating it, and its size. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
   /** The names of the computed fields, for messages. */

@@ -37,7 +37,7 @@ export async function runComputedTable(
   }
 }
 
-/** Writes the table to a folder that has nothing else. Throws `budget` for one that takes too much space. */
+/** Writes the table to an empty folder. Throws `budget` if the table takes too much space. */
 export async function writeComputedTable(
   params: ComputedParams,
   folder: string,

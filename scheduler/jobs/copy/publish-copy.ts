@@ -41,7 +41,7 @@ export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): P
     for (const row of rows) add(row);
     if (rows.length < pageRows) break;
   }
-  // A list is in the order of paths, in which a folder precedes what it holds.
+  // The list is ordered by path, so a folder precedes its contents.
   return { objects: found, skipped };
 }
 

@@ -10,7 +10,7 @@ import { lenientRules } from '../import/expressions/compute-fields.js';
 import { errorsField } from '../import/expressions/record-errors.js';
 import { RecordColumns } from '../import/expressions/record-columns.js';
 
-/** Records that expressions have made, as columns. */
+/** The records that result from expressions, as columns. */
 export interface AnnotatedBatch {
   /** The batch with the reserved columns in front. */
   readonly batch: Batch;

@@ -29,7 +29,7 @@ export function annotatedColumns(
     fields: request.fields,
     excludeFields: [...request.excludeFields, ...dropped],
   });
-  // Reserved fields are texts, whoever computes them.
+  // Reserved fields are strings, also when an expression computes them.
   const declared = declaredBy(targetFields).filter(({ name }) => !reservedNames.includes(name));
   const own = returned.filter(({ column: { name }, isStored }) => isStored && !names.has(name) && !reservedNames.includes(name)).map(({ column }) => column); // prettier-ignore
   const isGiven = (text: string): boolean => text.trim() !== '';
@@ -86,8 +86,8 @@ function withoutMarks(column: Column): Column {
 }
 
 /**
- * The columns of a file of annotated records: `columns` are those of the table, `filled` of them have values, and `names` are those of the fields
- * in order.
+ * The projection for a file of annotated records: `columns` are those of the table, `filled` says which of them have values, and `names`
+ * are the names of the fields in order.
  */
 export function annotatedProjection(
   { fixed }: AnnotatedColumns,

@@ -22,7 +22,7 @@ export interface AnnotationJob extends PartRows {
   readonly file: string;
 }
 
-/** The records that expressions have made of a part; the rest is as in `AnnotatedBatch`. */
+/** The records of a part that result from expressions. */
 export interface AnnotatedPart extends Pick<AnnotatedBatch, 'columns' | 'names' | 'findings'> {
   /** The segment; null without records. */
   readonly segment: Segment | null;
@@ -38,7 +38,7 @@ export async function annotatePart(job: AnnotationJob): Promise<AnnotatedPart> {
   return { segment, columns, names, findings };
 }
 
-/** The JSON texts of the records that expressions are given. */
+/** The JSON texts of the records that expressions read. */
 function recordTexts({ files, rows, projection }: AnnotationJob): readonly string[] {
   const segments = openSegments(files);
   try {

@@ -52,7 +52,7 @@ export async function computedRows(
   throw new AppError('internal', 'no part of the query finds its records');
 }
 
-/** A context whose progress is changed before it is reported. */
+/** A context that changes the progress before it is reported. */
 export function withProgress(
   context: RunContext,
   change: (progress: Progress) => Progress,

@@ -23,7 +23,7 @@ interface ExportFile {
 
 /** Exports the records that a query finds. */
 export interface QueryExport extends ExportFile {
-  /** The request, without the conditions on records if `search` has them. */
+  /** The request, without its conditions on records if `search` has them. */
   readonly request: QueryRequest;
   /** How records are found by computed fields; null for a query of stored fields alone. */
   readonly search: ComputedSearch | null;

@@ -76,14 +76,14 @@ export class FinishedParts {
     const earlier = new Map<string, EarlierPart>();
     for (const folder of context.earlier) {
       const path = join(folder, name);
-      // What is damaged or gone is encoded again, whatever the damage is.
+      // A part that is damaged or missing is encoded again, whatever the reason.
       for (const part of await intactParts(folder, name, path).catch(() => []))
         if (!earlier.has(part.key)) earlier.set(part.key, { ...part, path });
     }
     return new FinishedParts(context, name, await codeVersion(), earlier);
   }
 
-  /** Number of parts that have been taken from earlier attempts. */
+  /** Number of parts that earlier attempts encoded and this one reused. */
   get resumed(): number {
     return this.#resumed;
   }
@@ -226,7 +226,7 @@ function mapObjects(value: unknown, replace: (object: object) => unknown): unkno
   );
 }
 
-/** Frees the memory of an array at once: the garbage collector would come for each few parts, and look at everything else, too. */
+/** Frees the memory of an array at once. Otherwise, the garbage collector would run every few parts and traverse the whole heap. */
 function discardBytes({ buffer, byteLength }: Uint8Array): void {
   if (buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
 }

@@ -33,7 +33,7 @@ export interface PartJob extends PartRows {
   readonly context: FileContext;
   /** Number of records of the file before the part. */
   readonly first: number;
-  /** Null if no field is computed, or the records have them. */
+  /** The expressions to evaluate; null if no field is computed, or if the records already contain the results. */
   readonly annotation: ExportAnnotation | null;
   /** The channel through which expressions call the host; there unless `annotation` is null. */
   readonly calls?: HostCalls;
@@ -95,7 +95,7 @@ export function partLengths({ files, rows, projection }: LengthJob): readonly nu
   }
 }
 
-/** The records that expressions make of records with these JSON texts. */
+/** The records that result from evaluating expressions on these JSON records. */
 export function annotatedRecords(
   texts: readonly string[],
   { task, sourceDataset, ...origin }: ExportAnnotation,

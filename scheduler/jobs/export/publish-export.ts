@@ -61,7 +61,7 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
       sourceDataset: String(row.datasetId),
     };
     const source = { columns: snapshot.columns, fields };
-    // Lines of JSON are made of the records as they are.
+    // JSON lines are written from the records themselves, without columns.
     const annotated =
       plan && writer.writesJsonLines !== true
         ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)

@@ -80,7 +80,7 @@ interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStore
   readonly annotation: ExportAnnotation | null;
   /** The number of records, if it is known in advance. */
   readonly total: number | null;
-  /** Present if the records are those that expressions have made. */
+  /** The warnings about annotated records; absent for stored records. */
   readonly warnings?: readonly FileWarning[];
 }
 
@@ -183,7 +183,7 @@ async function* encodedParts(
     const part = await finished.restoredOr(job, async () => (await encoded()).part);
     return { part, records: found, found };
   };
-  // The records that expressions have made are no more progress.
+  // Progress has been reported while the records were annotated, so writing them reports none.
   const isReported = source.warnings === undefined;
   if (isReported) report(context, 0, total);
   let read = 0;

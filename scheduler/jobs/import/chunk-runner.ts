@@ -13,10 +13,10 @@ import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 
-/** What all sources of an import share. */
+/** The data that all sources of an import share. */
 export interface ImportRunContext {
   readonly context: RunContext;
-  /** Columns whose types are given: `ImportParams.known`. */
+  /** The columns with known types: `ImportParams.known`. */
   readonly known: Columns;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];

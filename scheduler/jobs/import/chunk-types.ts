@@ -46,7 +46,7 @@ export interface ChunkJob {
   readonly isIntermediate: boolean;
   /** The stored records that the new ones may replace at once, in a segment that is not intermediate. */
   readonly replaceable?: ReplaceableRows | undefined;
-  /** Upper limit of the rejected records that are kept, bytes. */
+  /** Maximum number of bytes of rejected records that are kept. */
   readonly rejectedBytes: number;
 }
 
@@ -64,7 +64,10 @@ export interface ChunkResult {
   /** Size of the chunk's text, decompressed. */
   readonly bytes: number;
   readonly read: number;
-  /** The number of records that expressions made beyond those that were read; negative if fewer, absent if equal. */
+  /**
+   * The number of records that expressions have added to those that were read; negative if they removed some, absent if the numbers are
+   * equal.
+   */
   readonly made?: number;
   readonly stored: number;
   readonly rejected: number;

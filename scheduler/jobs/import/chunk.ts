@@ -113,7 +113,7 @@ function computedFields(
   });
 }
 
-/** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */
+/** The line of each record: as the reader reports it, or counted if each line of the chunk is a record; 0 if unknown. */
 function recordLines(
   out: BatchBuilder,
   { rejectedLines }: FindingCollector,

@@ -9,7 +9,7 @@ import { TaskFailure, type RunContext } from '../job.js';
 import type { ImportResult } from './import-types.js';
 import type { SourceRun } from './source-run.js';
 
-/** The changes that an import makes to stored records. */
+/** The changes of stored records that an import makes. */
 export class ImportChange {
   /**
    * The records that chunks may replace as soon as they have been read; undefined if chunks are to be written as intermediate segments. The import is run again if
@@ -18,7 +18,7 @@ export class ImportChange {
   readonly replaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly #change: RecordChange;
   readonly #context: RunContext;
-  /** The version in which chunks have looked records up. */
+  /** The version in which the chunks have found the records to change. */
   #snapshot: Snapshot | undefined;
 
   constructor(change: RecordChange, sources: number, context: RunContext) {

@@ -9,7 +9,7 @@ import type { SourceRun } from './source-run.js';
 /** Numbers of records; what was read and made is always the sum of the others. */
 export interface RecordCounts {
   readonly records_read: number;
-  /** The number of records that expressions made beyond those that were read; absent if equal. */
+  /** The number of records that expressions have added to those that were read; absent if the numbers are equal. */
   readonly records_made?: number;
   /** Records without an error. They are in the dataset if `is_committed` is true. */
   readonly records_stored: number;

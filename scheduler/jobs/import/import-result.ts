@@ -221,7 +221,7 @@ function aboutSources(runs: readonly SourceRun[]): JsonObject {
   return sources.length === 0 ? {} : { sources };
 }
 
-/** The columns that have data: those in `stored` or `seen`. A declared field without values has no column. */
+/** The columns with data: those in `stored` or `seen`. A declared field without values has no column. */
 function withData(columns: Columns, stored: Columns, seen: readonly Columns[]): Columns {
   const names = new Set([stored, ...seen].flat().map((column) => column.name));
   return columns.filter((column) => names.has(column.name));

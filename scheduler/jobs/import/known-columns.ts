@@ -21,7 +21,7 @@ export function knownColumns(stored: Columns, declarations: readonly Declaration
     }, stored);
 }
 
-/** The stored columns, marked where the catalogue says that somebody declared the type. */
+/** The stored columns; those of fields whose type somebody declared, according to the catalogue, are marked. */
 export function markedColumns(
   columns: Columns,
   fields: readonly FieldRow[],
@@ -93,7 +93,7 @@ function withMember(column: Column, path: readonly string[], declaration: Declar
   return next === children ? column : { ...column, children: next };
 }
 
-/** The column with what a declaration says about what is still open. */
+/** The column, completed by a declaration where its type or its list property is open. */
 function withDeclaration(column: Column, { dataType, isList }: Declaration): Column {
   const { name, physical, open, children } = column;
   if (open === undefined) return column;

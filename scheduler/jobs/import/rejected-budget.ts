@@ -15,7 +15,7 @@ export class RejectedBudget {
     return Math.max(0, bytesLeft);
   }
 
-  /** Records the bytes that a finished chunk has kept. */
+  /** Records the number of bytes of rejected records that a finished chunk has kept. */
   use(chunk: number, bytes: number): void {
     if (bytes > 0) this.#bytes.set(chunk, bytes);
   }

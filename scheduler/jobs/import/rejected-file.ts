@@ -62,7 +62,9 @@ export async function writeRejectedFile(
   }
 }
 
-/** Moves the file of an attempt to where it is kept as long as the import or the migration. */
+/**
+ * Moves the file of rejected records from the scratch folder to its final path, where it is kept as long as the import or the migration.
+ */
 export async function keepRejected(
   { id, resourceId }: Pick<TaskRow, 'id' | 'resourceId'>,
   attempt: number,

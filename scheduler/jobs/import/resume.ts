@@ -96,7 +96,7 @@ export class Resume {
     return undefined;
   }
 
-  /** Records a complete download; resolves when that is durable. */
+  /** Records a complete download; resolves when the entry is durable. */
   async recordDownload(key: string, file: string, { bytes, md5 }: Fetched): Promise<void> {
     await this.#journal.append(key, { name: basename(file), bytes, md5 });
   }

@@ -134,7 +134,8 @@ async function readAll(
   await flow.settled();
   report();
   const last = runs.findIndex((run) => run.isStopped);
-  if (last !== -1) runs.splice(last + 1); // what was read of later sources depends on timing
+  // which chunks of later sources have been read depends on timing
+  if (last !== -1) runs.splice(last + 1);
 }
 
 /** Two more chunks than threads, so that no thread waits while a chunk is prepared or its result is transferred. */

@@ -8,7 +8,7 @@ import type { FileLocation, ImportSource, UrlLocation } from './import-source.js
 export interface LocalFile {
   readonly file: string;
   readonly bytes: number;
-  /** Lower-case hex; null if it is not known. */
+  /** The MD5 in lower-case hex; null if it is not known. */
   readonly md5: string | null;
   /** A different text for different bytes. */
   readonly identity: string;
@@ -80,7 +80,7 @@ export class SourceFiles {
     return file;
   }
 
-  /** Aborts the downloads; resolves when nothing is written any more. */
+  /** Aborts the downloads; resolves when the last write has ended. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled(this.#files.values());

@@ -47,7 +47,7 @@ export interface SourceToRead {
   readonly firstChunk: number;
   /** Whether all chunks are counted, even those after the end of the records: another source follows. */
   readonly isCounted: boolean;
-  /** The file of the source, once it is complete. */
+  /** The file of the source; resolves when its download is complete. */
   file(): Promise<LocalFile>;
   /** Called before the first chunk is read. */
   opened(run: SourceRun): void;
@@ -76,7 +76,7 @@ export class SourceRun {
   readonly #samples: ChunkSamples | null;
   /** The columns of the input over all chunks, for expressions. */
   #inputs: Columns = [];
-  /** Findings of the first pass, which has the warnings, for chunks that were read twice. */
+  /** Findings of the first pass, which include the warnings, for chunks that were read twice. */
   readonly #firstPass = new Map<number, Findings>();
   /** Index of the chunk in which the records or the reading ended. The results of later chunks are ignored. */
   #last = Infinity;

@@ -41,7 +41,7 @@ function appenderOf(column: Column, data: Data): Append {
   const append = shapeAppender(column, data);
   if (column.type === 'json') return append;
   const valueAt = readerOf(column, data);
-  // A column of JSON texts takes every value as one.
+  // A column of JSON texts accepts every value.
   return (out, i) => {
     if (out.storesJson) appendText(out, stringifyJson(valueAt(i)));
     else append(out, i);
@@ -158,7 +158,7 @@ function appendValue(out: ValueColumn, value: Value): void {
   }
 }
 
-/** The values of a column as answers show them, by their rows: null where there is none. */
+/** A function that returns the value of a column in a row, as answers show it; null where it is missing. */
 export function readerOf(column: Column, data: Data): (i: number) => Value {
   const read = shapeReader(column, data);
   return (i) => (data.getValid(i) ? read(i) : null);

@@ -24,7 +24,7 @@ import type { MigrationParams } from './migration-types.js';
 /** Numbers of records; what was read and made is always the sum of the others. */
 export interface MigratedCounts {
   readonly read: number;
-  /** The number of records that expressions made beyond those that were read. */
+  /** The number of records that expressions have added to those that were read. */
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
@@ -73,7 +73,7 @@ export class ChunkWriter {
   counts(): MigratedCounts {
     const sum = (of: (chunk: MigratedChunk) => number): number =>
       this.chunks.reduce((total, chunk) => total + of(chunk), 0);
-    // A dry run that casts nothing reads nothing.
+    // A dry run without casts does not read the records: it only counts them.
     if (this.#readsNothing) return { read: this.#found, made: 0, stored: this.#found, rejected: 0 };
     return {
       read: sum(({ read }) => read),
@@ -113,7 +113,7 @@ export class ChunkWriter {
     this.#report(this.#done);
   }
 
-  /** The chunks as they are read: where the numbers of the rows in the source are needed, or nothing is read, they stay as they are. */
+  /** The chunks in which rows are read. They are rearranged unless the source row numbers are needed or no row is read. */
   #gathered(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
     const { snapshot, columns, expressions, sourceRows } = this.#params;
     if (sourceRows !== null || this.#readsNothing) return chunks;
@@ -122,7 +122,7 @@ export class ChunkWriter {
     return gatherOrdered(chunks, { snapshot, columns: keptColumns, context: this.#context });
   }
 
-  /** Writes these rows, for the report of a dry run. */
+  /** Writes these rows as an example for the report of a dry run. */
   async sample(rows: ChunkRows, final: Columns): Promise<readonly Segment[]> {
     const { segment } = await this.#run(rows, 0, 's', this.#finalPlan(final), false);
     return segment === null ? [] : [segment];
@@ -218,7 +218,7 @@ export class ChunkWriter {
       expressions === null ? {} : { calls: this.#context.hostCalls },
     );
     if (pass !== 's') this.#rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
-    // Flushed here, so that the thread reads its next chunk meanwhile.
+    // The main thread flushes the file, so that the pool thread can read its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     const writtenRows = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
     if (chunk.read + chunk.made !== chunk.stored + chunk.rejected || chunk.stored !== writtenRows) {

@@ -4,7 +4,7 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 
 /** How a column of the source is migrated. */
 export interface MigratedColumn {
-  /** The column with the type as which it is read. */
+  /** The source column, with the type in which it is read. */
   readonly from: Column;
   /** The column of the target. */
   readonly to: Column;

@@ -18,7 +18,7 @@ const divisionsAtOnce = 16;
 /** The options for gathering chunks. */
 export interface GatherOptions {
   readonly snapshot: Snapshot;
-  /** The columns of the source that are read, the reserved ones aside. */
+  /** The columns of the source to read, without the reserved ones. */
   readonly columns: Columns;
   readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
   /** Overrides the constant above, for tests. */
@@ -197,7 +197,7 @@ class Distribution {
     return partitions;
   }
 
-  /** Writes the pieces of some divisions, at the same time, behind those that the partitions have. */
+  /** Writes the pieces of several divisions concurrently, after those that the partitions already have. */
   async #divide(divisions: readonly Division[], partitions: GatheredPiece[][]): Promise<void> {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;

@@ -54,10 +54,10 @@ export interface MigrationExpressions {
 export interface MigratedChunk {
   /** Null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
-  /** The columns that the chunk has, with the marks of `Column.seen`. */
+  /** The columns of the chunk, marked by `Column.seen`. */
   readonly columns: Columns;
   readonly read: number;
-  /** The number of records that expressions made beyond those that were read. */
+  /** The number of records that expressions have added to those that were read. */
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
@@ -132,7 +132,7 @@ async function convertRecords(
     return { batch, failed: new Uint8Array(0), findings, release };
   }
   const computedBatch = expressions && (await computedFields(job, expressions, rows));
-  // Errors of this migration are made with those that the source has.
+  // The errors of this migration are merged with those that the source records have.
   const columns = computedBatch?.storesErrors
     ? selected.filter(({ to }) => to.name !== errorsField)
     : selected;

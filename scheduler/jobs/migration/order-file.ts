@@ -36,7 +36,7 @@ export class OrderFile {
     return this.#chunks.length;
   }
 
-  /** Adds a chunk behind the others. */
+  /** Appends a chunk. */
   async add(chunk: ChunkRows): Promise<void> {
     const { segments, order } = chunk;
     const rows = countRows(chunk);

@@ -103,7 +103,7 @@ export async function prepareMigration(
     expressions: isReshaped
       ? {
           ...expressions,
-          // The records that are made have ids if those that they are made of have.
+          // The new records have ids if the source records have them.
           columns: change?.idFields === null ? [givenId, ...expressions.columns] : expressions.columns, // prettier-ignore
           dropped: droppedPaths(source.snapshot, projection),
         }

@@ -125,7 +125,7 @@ function metadataOf({ metadata }: MigrationResult, { progress }: PublishContext)
   return { ...metadata, progress: { ...progress, ...(metadata['progress'] as JsonObject) } };
 }
 
-/** A publication that changes nothing yet. */
+/** The publication of a migration, without changes of records. */
 function publicationOf(
   task: TaskRow,
   row: DatasetMigrationRow,

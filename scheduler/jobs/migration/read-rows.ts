@@ -22,7 +22,7 @@ export function columnsIn({ segments }: ChunkRows, columns: Columns): Columns {
   return presentColumns(columns, stored).flatMap(withMembers);
 }
 
-/** The column without objects that have no members here: Parquet cannot store such objects. */
+/** The column without objects that have no members in this file, because Parquet cannot store such objects. */
 function withMembers(column: Column): Columns {
   if (column.children === undefined) return [column];
   const children = column.children.flatMap(withMembers);

@@ -35,7 +35,7 @@ export interface RejectionOrder {
   readonly isFinal: boolean;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
-  /** Upper limit of the rejected records that are kept, bytes. */
+  /** Maximum number of bytes of rejected records that are kept. */
   readonly rejectedBytes: number;
 }
 
@@ -99,7 +99,7 @@ class RowTexts implements RecordTexts {
   readonly #rows: ReadonlyMap<number, number>;
   readonly #members: readonly (readonly [string, (row: number) => Value])[];
 
-  /** `lines` are those of the rows of the columns. */
+  /** `lines` are the line numbers of the rows of the columns. */
   constructor(lines: readonly number[], columns: Columns, data: readonly Data[]) {
     this.#rows = new Map(lines.map((line, row) => [line, row]));
     this.#members = columns.map((column, i) => [column.name, readerOf(column, data[i]!)]);

@@ -18,7 +18,7 @@ export const rollbackModes = ['records', 'strict'] as const;
  */
 export type RollbackMode = (typeof rollbackModes)[number];
 
-/** Whether a commit can be taken back. */
+/** Whether a commit can be rolled back. */
 export interface RollbackCheck {
   /** Why it cannot, or what would happen. */
   readonly detail: string;
@@ -45,11 +45,11 @@ export interface RollbackContext {
 interface PreparedRollback {
   readonly check: RollbackCheck;
   readonly snapshot: Snapshot;
-  /** Undefined if it is blocked before anything had to be computed. */
+  /** The computed rollback; undefined if it is blocked before anything had to be computed. */
   readonly rollback?: Rollback;
 }
 
-/** Tells whether a commit can be taken back. */
+/** Checks whether a commit can be rolled back. */
 export async function checkRollback(
   context: RollbackContext,
   commit: CommitRow,

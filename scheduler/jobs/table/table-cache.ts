@@ -17,7 +17,7 @@ export interface TableSource<T> {
   created?(table: T): Promise<void>;
   /** Whether creating the table again would fail with this error again. */
   keepsError(error: unknown): boolean;
-  /** The error when what is read was deleted meanwhile. */
+  /** Creates the error for a source that was deleted while it was being read. */
   gone(): AppError;
 }
 
@@ -46,7 +46,7 @@ interface CachedTable {
   users: number;
   /** `unreadable`: the table cannot be created, and the error is cached. */
   state: 'creating' | 'ready' | 'unreadable';
-  /** Folder of the table when it is ready. */
+  /** The folder of the table; null until the table is complete. */
   folder: string | null;
   bytes: number;
   /** The entry is no longer in the cache; it is removed when its last user has left. */

@@ -100,7 +100,7 @@ export class UpkeepTrigger {
       const { code, message } = toErrorValue(error);
       // The dataset or its segments were deleted, or an administrator canceled the task. The next commit tries again.
       if (code === 'conflict' || code === 'not-found' || code === 'canceled') return;
-      // Other errors, such as a full disk, may be gone at the next commit.
+      // Other errors, such as a full disk, may be resolved at the next commit.
       if (code === 'damaged' || code === 'internal') this.#failed.add(key);
       this.#options.report(`dataset ${datasetId}: ${one.failure}: ${message}`);
     }

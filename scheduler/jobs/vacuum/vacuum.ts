@@ -53,7 +53,7 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
       done += bytes;
       progress({ ...noProgress, bytes: done, bytesTotal });
     }
-    // The entry that says that they are gone must not be on the disk before they are.
+    // The log entry that records the deletion must not reach the disk before the deletion itself.
     await syncFolder(data.dataset(datasetId));
     return { files: files.length, bytes: bytesTotal };
   },

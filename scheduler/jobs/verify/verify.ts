@@ -140,7 +140,7 @@ async function verifySegments(
       const problems = await pool
         .run('verify', () => ({ file, segment }), signal)
         .catch((error: unknown) => {
-          next = segments.length; // the other threads stop, too
+          next = segments.length; // makes the other threads stop, too
           throw error;
         });
       found[index] = problems;

@@ -178,7 +178,7 @@ describe('a token that may only read', () => {
           .replace(':version', '1');
         const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
         const { status } = await send(server.url, row.method, target, body, headers);
-        // The check of a rollback is for those who may roll back, permissions are for those who may change them.
+        // Only those who may roll back may check a rollback, and only those who may change permissions may read them.
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
         const reads = (['GET', 'HEAD'].includes(row.method) || readingPosts.has(id)) && !isForWriters; // prettier-ignore
         // A missing resource is another error, but not because of the scope.

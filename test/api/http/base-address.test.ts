@@ -27,7 +27,7 @@ const prefix = '/genomes/lake';
 const metadataPath = '/.well-known/oauth-authorization-server';
 const trustProxies = ['127.0.0.1'];
 const silent = (): Record<string, string> => ({});
-/** Servers, and the proxies before them. */
+/** Server settings with the proxies in front of the server. */
 const groups: readonly {
   readonly name: string;
   readonly options: (base: string) => TestOptions;
@@ -109,7 +109,8 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
     proxy.port = server.port;
     const direct = await server.user('ann', { role: 'admin' });
     ann = clientFor(base, direct.user, direct.token);
-    createdFixture = await makeFixture(ann); // which uploads to the upload_url that it is given
+    // the fixture uploads a file to the upload_url that it gets
+    createdFixture = await makeFixture(ann);
   });
   afterAll(async () => {
     proxy.server.close();
@@ -163,7 +164,7 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
       for (const address of found) {
         expect(address).toMatch(new RegExp(`^${base}/v[12]/`));
         const { status } = await ann.get(address);
-        // Queries are asked by POST, and a beacon for an allele.
+        // Queries use POST, and a beacon is asked for an allele.
         expect([address, status]).toEqual([
           address,
           /\/(?:query|data)$/.test(address) ? 405 : address.endsWith('/beacon') ? 400 : 200,

@@ -195,7 +195,7 @@ function withLiveIds(value: unknown): unknown {
   );
 }
 
-/** The body with a value at a path, whose objects and lists are made where they are missing. */
+/** The body with a value at a path; missing objects and lists are created. */
 function withValue(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
   if (key === undefined) return value;
   const member = (body as Json | undefined)?.[key];

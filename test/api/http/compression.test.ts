@@ -27,7 +27,7 @@ interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** The answer as it is on the wire. */
+/** Returns the answer without decoding it. */
 function askRaw(path: string, headers: Record<string, string>, body?: object): Promise<RawAnswer> {
   const method = body === undefined ? 'GET' : 'POST';
   const ownHeaders = body === undefined ? {} : { 'Content-Type': 'application/json' };

@@ -9,7 +9,7 @@ function readForwarded(headers: Record<string, string>, peer = '127.0.0.1'): For
   return forwardedReader(trusted)({ headers, socket });
 }
 
-/** Headers as a trusted peer sends them, and what they tell (threat W8). */
+/** Headers of a trusted peer, and the values parsed from them (threat W8). */
 const cases: readonly [Record<string, string>, Forwarded][] = [
   [{}, {}],
   // Section 4 of RFC 7239, and its examples.
@@ -32,7 +32,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   [{ forwarded: 'for=10.0.0.9, for=10.0.0.2' }, { client: '10.0.0.9' }],
   [{ forwarded: 'for=1.1.1.1, for=unknown' }, {}],
   [{ forwarded: 'for=1.1.1.1, for=_hidden, for=10.0.0.2' }, { client: '10.0.0.2' }],
-  // Malformed: nothing of it counts.
+  // A malformed header is ignored as a whole.
   [{ forwarded: 'for=1.1.1.1;x="' }, {}],
   [{ forwarded: 'for=9.9.9.9, x=", for="[2001:db8::1]"' }, {}],
   [{ forwarded: 'for=1.1.1.1;for=2.2.2.2' }, {}],
@@ -56,7 +56,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   ...['a', '//evil.test', '/a/../b', '/..', '/.', '/a"b', '/a b', '/a%2fb', '/', ''].map(
     (prefix): [Record<string, string>, Forwarded] => [{ 'x-forwarded-prefix': prefix }, {}],
   ),
-  // Both kinds of headers: in agreement, or in contradiction.
+  // Both kinds of headers, in agreement and in contradiction.
   [
     { forwarded: 'for=192.0.2.1;proto=https', 'x-forwarded-for': '192.0.2.1', 'x-forwarded-prefix': '/a' },
     { client: '192.0.2.1', proto: 'https', prefix: '/a' },

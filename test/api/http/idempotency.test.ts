@@ -232,7 +232,7 @@ describe('the keys of a catalogue', () => {
     const vault = await withIdempotencyKey(keyRequest, () =>
       lake.catalog.vaults.create({ name: 'V', accountId: 1, userId: 1 }),
     );
-    // A create that fails takes its note back with everything else.
+    // A failed create rolls back its idempotency key with everything else.
     await expect(
       withIdempotencyKey(request, () =>
         lake.catalog.transaction(async (tx) => {

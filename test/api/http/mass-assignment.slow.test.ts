@@ -61,7 +61,7 @@ function changeJson(value: unknown): unknown {
   return { x: 1 };
 }
 
-/** The times of a change may move; nothing else. */
+/** The view without the times of changes, which may differ. */
 function withoutTimes(view: Record<string, unknown>): object {
   return { ...view, updated_at: 0, last_modified: 0, last_accessed: 0 };
 }

@@ -28,7 +28,7 @@ const cancels = rows.filter(isCancel);
 const withBody = rows.filter((row) => typeof row.body === 'object' && !isCancel(row));
 const reads = withJson.filter(({ method }) => method === 'GET');
 const deletes = withJson.filter(({ method }) => method === 'DELETE');
-/** Operations that need nothing but their address. */
+/** Operations without parameters or a body. */
 const bodylessOperations = withJson.filter(
   ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
 );
@@ -39,7 +39,7 @@ let ann: Client;
 let ids: Record<string, number | string>;
 /** A dataset without records. */
 let emptyDatasetId: number;
-/** While it is set, the worker gets no work before it is told to cancel it. */
+/** While it is true, the worker receives no work before it is told to cancel it. */
 let isHeld = false;
 let heldMessages: ToWorker[] = [];
 
@@ -307,7 +307,7 @@ describe('the live answers', () => {
       const body = { status: 'canceled' };
       const endAnswer = await ann.call(row.method, targetOf(row), body);
       expect([endAnswer.status, Object.keys(endAnswer.json)]).toEqual([400, ['status']]);
-      // A commit is there when it has completed, so none waits.
+      // Commits exist only once they have completed, so none is waiting.
       if (id.startsWith('commits.')) return;
       const createOperation = operations[id.startsWith('migrations.') ? 'migrations.create' : 'exports.create']!; // prettier-ignore
       for (const path of row.paths) {

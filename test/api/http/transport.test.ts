@@ -399,13 +399,13 @@ describe('the server', () => {
   });
 });
 
-/** Sends bytes over a connection that stays open; what comes first. */
+/** Sends bytes over a connection that stays open; returns the first bytes received. */
 async function exchanged(socket: Socket, text: string): Promise<string> {
   socket.write(text);
   return String((await once(socket, 'data'))[0]);
 }
 
-/** Sends bytes over a bare socket; the answer is all that comes until the other side closes. */
+/** Sends bytes over a bare socket; returns all bytes received until the other side closes. */
 function sendRaw(text: string, port = server.port): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';

@@ -231,7 +231,7 @@ describe('invitations', () => {
     await ann.delete(`/v2/vaults/${id}`);
     const { code } = link.json;
     expect((await accept({ code })).json).toHaveProperty('email');
-    // Whoever needs no token cannot make the server hold much.
+    // A client without a token cannot make the server store much.
     const largeBody = { code, first_name: 'x'.repeat(20_000) };
     expect((await accept(largeBody)).status).toBe(413);
     const path = '/v1/invitations/accept?x=1';

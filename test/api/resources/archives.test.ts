@@ -251,7 +251,7 @@ describe('while a task runs', () => {
     await newestTaskDone(id);
     await changeStorageClass(id, 'Temporary');
     await newestTaskDone(id);
-    // Held again, so that it is certainly canceled before it ends.
+    // The worker is held again, so that the task is certainly canceled before it ends.
     await changeStorageClass(id, 'Archive');
     await until(async () => (await availabilityOf(id)) === 'unavailable');
     const [second] = await tasksOf(id, 'Snapshot');
@@ -347,7 +347,7 @@ test('a server does not warm an archived dataset, and reports nothing', async ()
   await newestTaskDone(id);
   const reports: string[] = [];
   const { catalog, store } = server;
-  const queryEngine = {} as QueryEngine; // it is not asked
+  const queryEngine = {} as QueryEngine; // the engine is not used
   const usedColumns = [{ dataset: id, fields: ['n'] }];
   await warmCaches({ catalog, store, queryEngine }, usedColumns, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
   expect(reports).toEqual([]);

@@ -11,9 +11,9 @@ import { spillFolder } from '../../../scheduler/worker/messages.js';
 import { startLab } from '../lab.js';
 import { idOf, listOf, waitFor, type Answer } from '../server.js';
 
-const { server, ann, newDataset, total } = await startLab();
+const { server, ann, newDataset, runImport, total } = await startLab();
 
-/** What a test knows of a commit: its id, when it completed, and the records imported by then. */
+/** A commit as the test records it: its id, when it completed, and the records imported by then. */
 interface KnownCommit {
   readonly id: number;
   readonly time: string;
@@ -40,7 +40,7 @@ const importedRecords = Array.from({ length: 30 }, (_, i) => [
 beforeAll(async () => {
   datasetId = await newDataset();
   for (const records of importedRecords.slice(0, -1)) await addRecords(datasetId, records);
-  // A merge makes a version without a commit.
+  // A merge creates a version without a commit.
   await server.scheduler.compacted();
   const mergedVersion = await server.store.version(datasetId);
   expect(mergedVersion).toBeGreaterThan(28);
@@ -59,9 +59,7 @@ beforeAll(async () => {
 
 async function addRecords(id: number, records: readonly object[]): Promise<void> {
   const body = { dataset_id: id, data_records: records, entity_params: { disable: true } };
-  const createdImport = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  await runImport(body);
 }
 
 const queryDataset = (body: object, id = datasetId): Promise<Answer> =>

@@ -67,7 +67,7 @@ function summaryOf({ status, json, text }: Awaited<ReturnType<typeof query>>): o
   return { total, offset, facets, rows: (results as readonly { i: number }[]).map(({ i }) => i) };
 }
 
-/** Expects that a query over computed fields finds what it finds where they are stored. */
+/** Expects the same answer from a query over computed fields as over stored ones. */
 async function expectAlike(body: object, message = ''): Promise<number> {
   const askedBody = { limit: 20, ...body, fields: ['i'] };
   const [own, twin] = [
@@ -242,7 +242,7 @@ describe('costs', () => {
       records: 579,
       nodes: [{ path: 'filters[0]', matches: 30 }],
     });
-    // Positions are those of the request.
+    // Positions in the explanation refer to the request.
     expect(json['explain']).toMatchObject({
       computed: { explain: { nodes: [{ path: 'filters[1]' }] } },
     });

@@ -10,7 +10,7 @@ import { idOf, waitFor, type Answer } from '../server.js';
  * code and compared with the JSON page of the query that computes the same.
  */
 
-const { server, ann, newDataset } = await startLab();
+const { server, ann, newDataset, runImport } = await startLab();
 const count = 400;
 const records = sampleRecords(count, ['BRCA1', 'TP53', 'EGFR', null]);
 
@@ -34,16 +34,11 @@ beforeAll(async () => {
   datasetId = await newDataset();
   // Imported in parts, so that there are several segments.
   for (let from = 0; from < count; from += 150)
-    await importRecords({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
-  // Replaced records keep their place among the others, though later segments have them.
+    await runImport({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
+  // Replaced records keep their position, although they are in later segments.
   const replacedRecords = records.filter(({ i }) => i % 90 === 3);
-  await importRecords({ dataset_id: datasetId, data_records: replacedRecords, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
+  await runImport({ dataset_id: datasetId, data_records: replacedRecords, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
 });
-
-async function importRecords(body: object): Promise<void> {
-  const createdImport = await ann.post('/v2/dataset_imports', body);
-  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
-}
 
 async function exportRecords(body: object): Promise<Answer> {
   const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
@@ -151,7 +146,7 @@ describe('every format has what the page has', () => {
 
   test('under names that only case tells apart, with dots, and of reserved fields', async () => {
     const ownDataset = await newDataset();
-    await importRecords({ dataset_id: ownDataset, data_records: [{ Name: 'A', n: 1, _errors: { old: 'bad' } }, { Name: 'B', n: 0 }] }); // prettier-ignore
+    await runImport({ dataset_id: ownDataset, data_records: [{ Name: 'A', n: 1, _errors: { old: 'bad' } }, { Name: 'B', n: 0 }] }); // prettier-ignore
     const { json } = await ann.get(`/v2/datasets/${ownDataset}/fields`);
     const [field] = (json['data'] as readonly { id: number; name: string }[]).filter(({ name }) => name === 'n'); // prettier-ignore
     await ann.patch(`/v2/dataset_fields/${field!.id}`, { title: 'Number' });
@@ -185,7 +180,7 @@ describe('every format has what the page has', () => {
     const ownDataset = await newDataset();
     const manyRecords = Array.from({ length: 20_000 }, (_, n) => ({ n }));
     for (let from = 0; from < manyRecords.length; from += 5_000)
-      await importRecords({
+      await runImport({
         dataset_id: ownDataset,
         data_records: manyRecords.slice(from, from + 5_000),
       });

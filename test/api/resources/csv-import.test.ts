@@ -44,7 +44,7 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
   ]);
   expect(await recordsOf(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
 
-  // A second file: the fields are known, and only what is new comes behind them.
+  // For a second file, the known fields come first, followed by new ones.
   const secondFile = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
   expect((await importFile(datasetId, secondFile, { delimiter: ';' }))['status']).toBe('completed');
   expect((await recordsOf(datasetId)).at(-1)).toEqual({

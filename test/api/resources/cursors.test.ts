@@ -30,7 +30,7 @@ test('a cursor reads one version while records are added, and ends with null (Q8
     while (cursor !== null) {
       const json = await dataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
       expect(json).toMatchObject({ total: before.length, offset: null });
-      // Facets come with the first page.
+      // Only the first page has facets.
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
       found.push(...numbersOf(json));
       cursor = json['cursor'];

@@ -89,7 +89,7 @@ test.each(['dataset', 'vault', 'import'])(
         name.startsWith(String(job.json['task_id'])),
       ),
     ).toEqual([]);
-    // The server goes on.
+    // The server continues to work.
     const otherVault = idOf(await ann.post('/v2/vaults', { name: `After ${what}` }));
     const next = idOf(await ann.post('/v2/datasets', { vault_id: otherVault, name: 'd' }));
     const after = await ann.post('/v2/dataset_imports', { dataset_id: next, records: [{ a: 1 }] });
@@ -112,7 +112,7 @@ test('C9: deleting the source of a queued import fails it with a reason', async 
   });
   await ann.delete(`/v2/objects/${idOf(createdObject)}`);
   const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
-  // Whichever came first: the import has all of the file, or says why it has none.
+  // Depending on the order, the import contains the whole file, or its error message gives the reason.
   if (json['status'] === 'failed') expect(json['error_message']).toEqual(expect.any(String));
   else expect(json['status']).toBe('completed');
 });

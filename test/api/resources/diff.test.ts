@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
 import { grant, listOf, type Answer } from '../server.js';
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset, runImport } = await startLab();
 
 let datasetId: number;
 /** The commits that added ten records, added 1,200, deleted the first four, and added ten records again. */
@@ -14,17 +14,12 @@ beforeAll(async () => {
   await addRecords(datasetId, 10, 1_200);
   const first = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 4 });
   const records = (first.json['results'] as { _id: string }[]).map(({ _id }) => ({ _id }));
-  await importInto(datasetId, { records, commit_mode: 'delete' });
+  await runImport({ dataset_id: datasetId, records, commit_mode: 'delete' });
   await server.scheduler.compacted();
   await addRecords(datasetId, 2_000, 10, { note: { text: 'late' } });
   const listedCommits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
   commits = listedCommits.map(({ id }) => Number(id)).toReversed();
 });
-
-async function importInto(id: number, body: object): Promise<void> {
-  const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, ...body });
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-}
 
 async function addRecords(
   id: number,
@@ -33,7 +28,7 @@ async function addRecords(
   more: object = {},
 ): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, ...more }));
-  await importInto(id, { records });
+  await runImport({ dataset_id: id, records });
 }
 
 function askDiff(query: Record<string, unknown> = {}, id = datasetId): Promise<Answer> {

@@ -36,7 +36,7 @@ async function stateOf(datasetId: number): Promise<unknown> {
   return [json, fields, commits, files.toSorted().map((name) => join(folder, name))];
 }
 
-/** A dry run says what the import then does, and does nothing itself. */
+/** A dry run reports the same as the import that follows, and changes nothing. */
 async function dryThenReal(datasetId: number, body: object): Promise<Answer> {
   const before = await stateOf(datasetId);
   const dryRun = await runImport({ ...body, dataset_id: datasetId, dry_run: true });

@@ -3,7 +3,7 @@ import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations } from '../../../api/resources/index.js';
 import { idOf, listOf, makeFixture, makeMigration, send, startServer, waitFor, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
 
-/* What a request gives has an effect or is refused by its name; it is never accepted and dropped. */
+/* Each key of a request has an effect, or is refused by its name; none is accepted and ignored. */
 
 let server: TestServer;
 let ann: Client;

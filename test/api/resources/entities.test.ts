@@ -1,17 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { idOf, listOf } from '../server.js';
 
-const { ann, vaultId, newDataset } = await startLab();
-
-async function importRecords(body: object): Promise<Record<string, unknown>> {
-  const createdImport = await ann.post('/v2/dataset_imports', body);
-  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return json;
-}
+const { ann, vaultId, newDataset, runImport } = await startLab();
 
 const detectionsOf = (json: Record<string, unknown>): unknown =>
   (json['metadata'] as { validation: { detections: unknown } }).validation.detections;
@@ -41,7 +33,7 @@ describe('a ClinVar file', () => {
     const putRequest = { method: 'PUT', body: bytes };
     expect((await fetch(object.json['upload_url'] as string, putRequest)).status).toBe(200);
     const datasetId = await newDataset();
-    const json = await importRecords({ dataset_id: datasetId, object_id: idOf(object) });
+    const json = await runImport({ dataset_id: datasetId, object_id: idOf(object) });
     expect(await entitiesOf(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
     const { receipt } = json['metadata'] as { receipt: { sources: { meanings: unknown }[] } };
     expect(receipt.sources[0]!.meanings).toEqual(
@@ -75,7 +67,7 @@ describe('a file of T2T-CHM13', () => {
       const object = await ann.post('/v2/objects', file);
       await fetch(String(object.json['upload_url']), { method: 'PUT', body: lines(meta) });
       const datasetId = await newDataset();
-      const json = await importRecords({ dataset_id: datasetId, object_id: idOf(object), ...more });
+      const json = await runImport({ dataset_id: datasetId, object_id: idOf(object), ...more });
       const { receipt } = json['metadata'] as { receipt: { sources: object[] } };
       expect(receipt.sources).toMatchObject([{ genome_build: 'T2T-CHM13' }]);
       const dataset = await ann.get(`/v2/datasets/${datasetId}`);
@@ -103,7 +95,7 @@ describe('a file of T2T-CHM13', () => {
   test('records of a request have its variants detected', async () => {
     const datasetId = await newDataset();
     const data_records = [{ variant: 'T2T-CHM13-7-55-55-T', place: 'T2T-CHM13-7-55-60' }];
-    await importRecords({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
+    await runImport({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
     expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
   });
 }); // prettier-ignore
@@ -111,7 +103,7 @@ describe('a file of T2T-CHM13', () => {
 describe('an import', () => {
   test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
     const datasetId = await newDataset();
-    const json = await importRecords({ dataset_id: datasetId, data_records: records });
+    const json = await runImport({ dataset_id: datasetId, data_records: records });
     expect(await entitiesOf(datasetId)).toEqual({
       gene: 'gene',
       variant: 'variant',
@@ -129,7 +121,7 @@ describe('an import', () => {
   test('detects other types if requested, and then only those', async () => {
     const datasetId = await newDataset();
     const entity_params = { entity_types: ['literature', 'sample'] };
-    await importRecords({ dataset_id: datasetId, data_records: records, entity_params });
+    await runImport({ dataset_id: datasetId, data_records: records, entity_params });
     expect(await entitiesOf(datasetId)).toEqual({
       'info.pmid': 'literature',
       'patient.sample_id': 'sample',
@@ -146,7 +138,7 @@ describe('an import', () => {
     ],
   ])('sets nothing with %s', async (_, entity_params, told) => {
     const datasetId = await newDataset();
-    const json = await importRecords({
+    const json = await runImport({
       dataset_id: datasetId,
       data_records: records,
       entity_params,
@@ -164,7 +156,7 @@ describe('an import', () => {
       variant,
       state,
     }));
-    const json = await importRecords({
+    const json = await runImport({
       dataset_id: datasetId,
       data_records: [first],
       target_fields,
@@ -176,7 +168,7 @@ describe('an import', () => {
       state: 'GRCH38-7-1-1-T',
       gene2: 'TP53',
     }));
-    await importRecords({ dataset_id: datasetId, data_records: moreRecords });
+    await runImport({ dataset_id: datasetId, data_records: moreRecords });
     expect(await entitiesOf(datasetId)).toEqual({
       gene: 'sample',
       variant: 'dataset',
@@ -212,7 +204,7 @@ describe('an import', () => {
     });
     const body = new Uint8Array(readFileSync('test/fixtures/vcf/vep_csq_split.vcf.gz'));
     await fetch(String(createdObject.json['upload_url']), { method: 'PUT', body });
-    await importRecords({ dataset_id: datasetId, object_id: idOf(createdObject) });
+    await runImport({ dataset_id: datasetId, object_id: idOf(createdObject) });
     expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
   });
 });

@@ -56,7 +56,7 @@ const tableText = (delimiter: string): string =>
     .map((line) => `${line.join(delimiter)}\n`)
     .join('');
 const lowerCase = (value: string | null): string | undefined => value?.toLowerCase();
-/** The number in a cell; undefined if it is none. */
+/** The number in a cell; undefined if the cell is no number. */
 const numberOfCell = (cell: string | null): number | undefined =>
   cell === null || !Number.isFinite(Number(cell)) ? undefined : Number(cell);
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
-import { idOf, waitFor } from '../server.js';
+import { idOf } from '../server.js';
 
 /* Dataset functions in the expressions of imports: the worker's threads call the API process (contract 19; threats E4, E8). */
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId, runImport } = await startLab();
 const genes = ['BRCA1', 'TP53', 'EGFR', 'KRAS', 'MYC'];
 const knownRecords = Array.from({ length: 200 }, (_, i) => ({
   gene: genes[(i * i) % 4],
@@ -27,12 +27,8 @@ async function importRecords(
   records: readonly object[],
   target_fields: readonly object[],
   more: object = {},
-): Promise<Record<string, unknown>> {
-  const body = { dataset_id: datasetId, data_records: records, target_fields, ...more };
-  const createdImport = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return json;
+): Promise<Readonly<Record<string, unknown>>> {
+  return runImport({ dataset_id: datasetId, data_records: records, target_fields, ...more });
 }
 
 async function storedRecords(datasetId: number, limit = 10_000): Promise<readonly Record<string, unknown>[]> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hostileTexts } from '../../engine/query/hostile.js';
 import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
 
-/** The texts that differ in kind; the engine's own test takes all of them in every part of a query. */
+/** One text of each kind; the engine's own test uses all texts in every part of a query. */
 const corpus = hostileTexts.filter(
   (text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text),
 );

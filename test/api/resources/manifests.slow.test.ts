@@ -325,7 +325,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
       { idleMs: 300 },
     ],
   ])('when it %s', async (_, bad, expected, limits) => {
-    // A busy machine may exceed so short a limit with a good host, too: so nothing else is fetched with it.
+    // On a busy machine, a good host may exceed so short a limit, so this lab fetches nothing else.
     const shortLab = await openLab(limits);
     try {
       const goodId = await newFile('good.json', goodText, shortLab);

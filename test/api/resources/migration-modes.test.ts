@@ -2,18 +2,13 @@ import { expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
 import { idOf, waitFor } from '../server.js';
 
-const { ann, newDataset } = await startLab();
+const { ann, newDataset, runImport } = await startLab();
 
 type Json = Readonly<Record<string, unknown>>;
 
 async function recordsOf(datasetId: number): Promise<readonly Json[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1000 });
   return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
-}
-
-async function importInto(dataset_id: number, body: object): Promise<void> {
-  const { json } = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
 async function migrate(source_id: number, target_id: number, body: object): Promise<Json> {
@@ -35,7 +30,7 @@ async function migrateInto(source: number, target: number, body: object): Promis
 async function newSourceDataset(): Promise<number> {
   const datasetId = await newDataset();
   const records = Array.from({ length: 30 }, (_, n) => ({ n, word: `w${n}`, info: { a: n, b: ['x'] } })); // prettier-ignore
-  await importInto(datasetId, { records });
+  await runImport({ dataset_id: datasetId, records });
   return datasetId;
 }
 
@@ -46,7 +41,7 @@ test('overwrite gives the target the same records under the same ids, and later 
   expect(await recordsOf(target)).toEqual(await recordsOf(source));
   const ids = (await recordsOf(source)).map(({ _id }) => _id);
   const changes = [{ _id: ids[7], n: 700, word: 'new' }, { _id: ids[3], n: 300, word: 'other' }, { n: 31, word: 'added' }]; // prettier-ignore
-  await importInto(source, { commit_mode: 'upsert', records: changes });
+  await runImport({ dataset_id: source, commit_mode: 'upsert', records: changes });
   const second = await migrateInto(source, target, { commit_mode: 'overwrite', source_params: { filters: [['n__gt', 30]] } }); // prettier-ignore
   expect(second).toMatchObject({ documents_count: 3, metadata: { changes: { records_added: 1, records_changed: 2 } } }); // prettier-ignore
   expect(await recordsOf(target)).toEqual(await recordsOf(source));
@@ -62,7 +57,7 @@ test('overwrite gives the target the same records under the same ids, and later 
 
 test('upsert by id_fields adds fields to the records of the target, which keep their ids', async () => {
   const [source, target] = [await newDataset(), await newSourceDataset()];
-  await importInto(source, { records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
+  await runImport({ dataset_id: source, records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
   const before = await recordsOf(target);
   const body = { commit_mode: 'upsert', id_fields: ['n'], source_params: { exclude_fields: ['key'] } }; // prettier-ignore
   const dryRun = await migrate(source, target, { ...body, dry_run: true });
@@ -88,7 +83,10 @@ test('a dataset overwrites its own records, without some of their fields', async
 
 test('deletes by id_fields what another dataset lists', async () => {
   const [source, target] = [await newDataset(), await newSourceDataset()];
-  await importInto(source, { records: [{ word: 'w1' }, { word: 'w2' }, { word: 'nobody' }] });
+  await runImport({
+    dataset_id: source,
+    records: [{ word: 'w1' }, { word: 'w2' }, { word: 'nobody' }],
+  });
   const done = await migrateInto(source, target, { commit_mode: 'delete', id_fields: ['word'] });
   expect((done['metadata'] as Json)['deletions']).toEqual({ records_deleted: 2, ids_not_found: 1 });
   expect((await recordsOf(target)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
@@ -96,7 +94,7 @@ test('deletes by id_fields what another dataset lists', async () => {
 
 test('two records with the same key fail the migration, and change nothing', async () => {
   const [source, target] = [await newDataset(), await newSourceDataset()];
-  await importInto(source, { records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
+  await runImport({ dataset_id: source, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
   const before = await recordsOf(target);
   const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
   expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^records 1 and 3 have the same n/)]); // prettier-ignore

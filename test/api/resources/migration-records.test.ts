@@ -4,7 +4,7 @@ import { idOf, listOf, waitFor } from '../server.js';
 
 /* Records that expressions of a migration make (contract 12; specification of expressions, section 5.5). */
 
-const { ann, newDataset } = await startLab();
+const { ann, newDataset, runImport } = await startLab();
 const rows = 2000;
 const records = Array.from({ length: rows }, (_, i) => ({
   i,
@@ -18,13 +18,8 @@ let sourceId: number;
 beforeAll(async () => {
   sourceId = await newDataset();
   for (let from = 0; from < rows; from += 700)
-    await importInto(sourceId, records.slice(from, from + 700));
+    await runImport({ dataset_id: sourceId, data_records: records.slice(from, from + 700) });
 });
-
-async function importInto(dataset_id: number, data_records: readonly object[]): Promise<void> {
-  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, data_records });
-  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
-}
 
 async function migrateRecords(body: object): Promise<Record<string, unknown>> {
   const createdMigration = await ann.post('/v2/dataset_migrations', {
@@ -43,7 +38,7 @@ async function storedRecords(datasetId: number): Promise<readonly Record<string,
   return json['results'] as readonly Record<string, unknown>[];
 }
 
-/** The records of a dataset without what is null. */
+/** The records of a dataset without their null values. */
 async function storedWithoutNulls(datasetId: number): Promise<readonly object[]> {
   return (await storedRecords(datasetId)).map(withoutNulls);
 }
@@ -105,7 +100,7 @@ test('keep the types of the target, with errors where a value does not fit', asy
 
 test('replace the records of the target that have their ids', async () => {
   const target_id = await newDataset();
-  await importInto(target_id, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await runImport({ dataset_id: target_id, data_records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
   await migrateRecords({
     source_id: target_id,
     target_id,

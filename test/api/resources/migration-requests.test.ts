@@ -9,7 +9,7 @@ import { grant, idOf, listOf, startServer, waitFor, type Answer, type Client, ty
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** While it is set, migrations wait for the worker. */
+/** While it is true, migrations wait for the worker. */
 let isHeld = false;
 let heldMessages: ToWorker[] = [];
 let host: Host;
@@ -319,7 +319,7 @@ test('A5: it needs read permission on the source and write permission on the tar
   expect(json['error_message']).toContain(
     'the user who created this task may not read it any more',
   );
-  // A user who may read only the target learns nothing of the source but its id.
+  // A user who may read only the target sees nothing of the source but its id.
   const seenMigration = await ben.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(seenMigration.json).toMatchObject({
     source: null,

@@ -115,7 +115,7 @@ describe('a copy', () => {
     expect(links).toEqual([2]);
     const found = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
     expect(found).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });
-    // The copy stays when the original goes.
+    // The copy remains when the original is deleted.
     await ann.delete(`/v2/objects/${root}`);
     expect((await tree(otherVault))['/run 1/a.csv']).toBe('gene\nTP53\n');
   });

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { idOf, listOf } from '../server.js';
 
 /* Imports whose expressions make other records of each record (specification of expressions, section 5.5; contract 10, 19). */
 
-const { ann, vaultId, newFile } = await startLab();
+const { ann, vaultId, newFile, runImport } = await startLab();
 
 interface CompletedImport {
   readonly id: number;
@@ -20,11 +20,8 @@ async function importRecords(source: readonly object[] | number, more: object, i
   const datasetId = into ?? (await newDataset());
   const sourceParams = typeof source === 'number' ? { object_id: source } : { data_records: source };
   const body = { dataset_id: datasetId, entity_params: { disable: true }, ...sourceParams, ...more };
-  const createdImport = await ann.post('/v2/dataset_imports', body);
-  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return { id: idOf(createdImport), datasetId, metadata: json['metadata'] as CompletedImport['metadata'] };
+  const json = await runImport(body);
+  return { id: Number(json['id']), datasetId, metadata: json['metadata'] as CompletedImport['metadata'] };
 } // prettier-ignore
 
 /** The records without nulls. */

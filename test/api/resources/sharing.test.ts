@@ -290,7 +290,7 @@ describe('groups', () => {
     await adminClient.delete(`/v1/groups/${readers}`);
     expect(await permissionsTried(ben, id)).toBe('');
     expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([writers]);
-    // A vault that one may not read is not counted, either.
+    // A vault that the user may not read is not counted, either.
     expect((await ben.get(`/v1/groups/${writers}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
     expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([]);
   });

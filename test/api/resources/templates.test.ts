@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor, type Client } from '../server.js';
+import { idOf, listOf, type Client } from '../server.js';
 
 /* Templates of datasets and imports (contract 13). */
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId, runImport } = await startLab();
 let eve: Client;
 let cat: Client;
 
@@ -27,14 +27,6 @@ async function newTemplate(more: object = {}): Promise<number> {
 
 async function newDataset(more: object = {}): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, ...more })); // prettier-ignore
-}
-
-async function importRecords(body: object): Promise<Record<string, unknown>> {
-  const createdImport = await ann.post('/v2/dataset_imports', body);
-  expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return json;
 }
 
 async function storedRecords(datasetId: number): Promise<unknown> {
@@ -133,7 +125,7 @@ describe('the resource', () => {
 
 test('of a dataset is not saved, and makes the same dataset and the same imports', async () => {
   const datasetId = await newDataset({ fields: fields.slice(1), tags: ['t'] });
-  await importRecords({ dataset_id: datasetId, data_records: records, target_fields: fields.slice(0, 1) }); // prettier-ignore
+  await runImport({ dataset_id: datasetId, data_records: records, target_fields: fields.slice(0, 1) }); // prettier-ignore
   for (const path of ['dataset', 'datasets']) {
     const { json } = await ann.get(`/v2/${path}/${datasetId}/template`);
     expect(json).toMatchObject({ class_name: 'DatasetTemplate', id: null, url: null, tags: ['t'] });
@@ -143,7 +135,7 @@ test('of a dataset is not saved, and makes the same dataset and the same imports
     expect(names.toSorted()).toEqual(['ad', 'gene', 'vaf']);
     const savedTemplate = idOf(await ann.post('/v2/dataset_templates', { ...json, name: 'copy' }));
     const copy = await newDataset({ template_id: savedTemplate });
-    await importRecords({
+    await runImport({
       dataset_id: copy,
       data_records: records,
       target_fields: fields.slice(0, 1),
@@ -156,7 +148,7 @@ test('of a dataset is not saved, and makes the same dataset and the same imports
 test('applies to an import where the request says nothing', async () => {
   const id = await newTemplate({ annotator_params: { post_annotation_expression: '[record, record]' } }); // prettier-ignore
   const datasetId = await newDataset();
-  const json = await importRecords({
+  const json = await runImport({
     dataset_id: datasetId,
     data_records: records,
     template_id: id,
@@ -167,7 +159,7 @@ test('applies to an import where the request says nothing', async () => {
   const ownDataset = await newDataset();
   const target_fields = [{ name: 'vaf', expression: '7', data_type: 'integer' }];
   const annotator_params = { post_annotation_expression: '' };
-  await importRecords({ dataset_id: ownDataset, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
+  await runImport({ dataset_id: ownDataset, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
   expect(await storedRecords(ownDataset)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
 });
 
@@ -213,7 +205,7 @@ describe('annotate()', () => {
     const id = await newTemplate();
     const datasetId = await newDataset();
     const target_fields = [{ name: 'vaf', expression: `annotate(record, ${id}).vaf`, data_type: 'double' }]; // prettier-ignore
-    await importRecords({ dataset_id: datasetId, data_records: records, target_fields });
+    await runImport({ dataset_id: datasetId, data_records: records, target_fields });
     expect(await storedRecords(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 0.25 }]);
   });
 });

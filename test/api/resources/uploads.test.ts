@@ -249,7 +249,7 @@ describe('downloads', () => {
 
   test('are given up when the client stops reading, and their files are closed (D6)', async () => {
     const { id, url } = await newFile({ filename: 'big' });
-    await putContent(url, 'x'.repeat(40 << 20)); // more than the buffers of a connection hold
+    await putContent(url, 'x'.repeat(40 << 20)); // larger than the buffers of a connection
     const { json } = await ann.get(`/v2/objects/${id}/download`);
     const { pathname, search } = new URL(String(json['download_url']));
     const http = server.app.nest.getHttpServer() as Server;

@@ -5,7 +5,7 @@ import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { startLab } from '../lab.js';
 import { grant, idOf, listOf, waitFor } from '../server.js';
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset, runImport } = await startLab();
 
 interface Verified {
   readonly is_whole: boolean;
@@ -26,12 +26,11 @@ async function verify(id: number): Promise<Verified> {
 /** Imports `count` records; returns the commit's id. */
 async function addRecords(id: number, from: number, count: number): Promise<number> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, word: `w${from + i}`, list: ['a', `b${i}`] })); // prettier-ignore
-  return importRecords({ dataset_id: id, records });
+  return commitImport({ dataset_id: id, records });
 }
 
-async function importRecords(body: object): Promise<number> {
-  const { json } = await ann.post('/v2/dataset_imports', body);
-  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+async function commitImport(body: object): Promise<number> {
+  const json = await runImport(body);
   return (json['dataset_commits'] as { id: number }[])[0]!.id;
 }
 
@@ -39,7 +38,7 @@ async function remove(id: number, filter: unknown): Promise<number> {
   const found = await ann.post(`/v2/datasets/${id}/data`, { filters: [filter], fields: ['_id'], limit: 1_000 }); // prettier-ignore
   const records = found.json['results'] as { _id: string }[];
   expect(records.length).toBeGreaterThan(0);
-  return importRecords({ dataset_id: id, commit_mode: 'delete', records });
+  return commitImport({ dataset_id: id, commit_mode: 'delete', records });
 }
 
 const rollBack = async (commit: number): Promise<void> => {

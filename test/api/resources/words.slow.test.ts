@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 import { startLab } from '../lab.js';
-import { idOf, waitFor } from '../server.js';
+import { idOf } from '../server.js';
 
 /*
  * Words without a field against `grep` over the lines of the bundled ClinVar file (examples/SOURCES.md): a word is what letters and
@@ -12,7 +12,7 @@ import { idOf, waitFor } from '../server.js';
  */
 
 const path = 'examples/clinvar_grch38_2026_69k.vcf.gz';
-const { ann, vaultId } = await startLab();
+const { ann, vaultId, runImport } = await startLab();
 let datasetId: number;
 let lines: readonly string[];
 beforeAll(async () => {
@@ -27,9 +27,7 @@ beforeAll(async () => {
   const object = await ann.post('/v2/objects', file);
   await fetch(object.json['upload_url'] as string, { method: 'PUT', body: bytes });
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
-  const task = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: idOf(object) }); // prettier-ignore
-  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(task)}`);
-  expect(done.json['status']).toBe('completed');
+  await runImport({ dataset_id: datasetId, object_id: idOf(object) });
 });
 
 /** The number of lines with words, given as a regular expression. */

@@ -41,7 +41,7 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
   expect((await tasks.claim())?.id).toBe(before.id);
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.complete(before.id);
-  expect((await tasks.claim())?.id).toBe(after.id); // imports come first
+  expect((await tasks.claim())?.id).toBe(after.id); // imports have precedence
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.requeue(after.id);
   expect((await tasks.claim(onlySnapshot))?.id).toBe(snapshot.id);

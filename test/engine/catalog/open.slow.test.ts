@@ -220,7 +220,7 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
-  await migrateSchema(db, knownMigrations); // nothing left to do
+  await migrateSchema(db, knownMigrations); // a second migration changes nothing
   expect(await schemaVersion(db, knownMigrations)).toBe(next);
   await db.close();
 });

@@ -165,7 +165,8 @@ test('C2b: applying a publication again changes nothing', async () => {
   await catalog.publish(publication);
   const before = await dump();
   await catalog.publish(publication);
-  await catalog.publish(JSON.parse(JSON.stringify(publication)) as typeof publication); // as the log gives it back
+  // the publication as the log returns it
+  await catalog.publish(JSON.parse(JSON.stringify(publication)) as typeof publication);
   expect(await dump()).toEqual(before);
 });
 

@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = (): string => join(folder, `${files++}.parquet`);
 
-/** The value that an upsert leaves: what is given, or else what was there; members of objects one by one. */
+/** The value after an upsert: the given one, or else the old one; objects are merged member by member. */
 function upsertValue(column: Column, given: Value, old: Value): Value {
   if (given === null || given === undefined) return old;
   if (column.children === undefined || column.isList || old === null) return given;
@@ -57,7 +57,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const isById = next() < 0.5;
     const news: Written[] = [];
     const givenIds: (string | null)[][] = [];
-    /** The given record that replaces each of the chosen ones; unless these are found by their ids, one may replace several. */
+    /** The given record that replaces each chosen record; unless records are found by their ids, one given record may replace several. */
     const places: { readonly file: number; readonly row: number }[] = [];
     const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
     const rowsLeft = shuffled(next, numbers(chosenRows.length));

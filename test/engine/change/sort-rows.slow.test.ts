@@ -21,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = (): string => join(folder, `${files++}.parquet`);
 
-/** A row of a source: what the model knows of it. */
+/** A row of a source, as the model stores it. */
 interface ModelRow {
   readonly rowId: number;
   readonly isDeleted: boolean;

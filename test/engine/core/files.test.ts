@@ -50,7 +50,7 @@ describe('the data folder', () => {
       const message = `the data folder ${path} ${reason}; choose another with --data`;
       await expect(files.openDataFolder(path)).rejects.toMatchObject({ code: 'invalid', message });
     }
-    // The system lets nobody create a folder in /proc, and says that the folder above is missing.
+    // Linux does not allow creating a folder in /proc, and reports that the parent folder is missing.
     if (process.platform === 'linux')
       await expect(files.openDataFolder('/proc/a/b')).rejects.toMatchObject({
         code: 'invalid',

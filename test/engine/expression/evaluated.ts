@@ -34,7 +34,7 @@ export function evaluateText(
   }
 }
 
-/** As `evaluateText`, with iterators and views as the lists that they become in results. */
+/** Like `evaluateText`, with iterators and views as the lists that they become in results. */
 export function evaluatedPlain(text: string, json: string): string {
   try {
     const expression = compileExpression(text);

@@ -103,7 +103,7 @@ describe('rejected lines', () => {
       const asked = wanted.map((_, i) => i + 1).filter(() => next() < 0.6);
       for (const line of asked) rejected.add(line, 0, null, 'no');
       const got = rowsOf(rejected).map(({ line, text: own }) => [line, own]);
-      // Without a line feed after it, a return at the very end belongs to the last line.
+      // A carriage return at the very end, without a line feed, belongs to the last line.
       expect([seed, got]).toEqual([seed, asked.map((line) => [line, wanted[line - 1]])]);
     }
   });

@@ -141,7 +141,7 @@ describe('buffers that hold more than the batch', () => {
     });
   }
 
-  /** Texts whose nulls have bytes all the same. */
+  /** Texts in which nulls have bytes, although they should have none. */
   function hiddenBytes(): Data {
     return makeData({
       type: new Utf8(),
@@ -156,7 +156,7 @@ describe('buffers that hold more than the batch', () => {
   const flags = () =>
     makeData({ type: new Bool(), length: 5, nullCount: 0, data: Uint8Array.of(0b10110) });
 
-  /** A batch of these columns, the reserved ones in front. */
+  /** A batch of these columns, the reserved ones first. */
   function batch(data: readonly Data[], columns: Columns): RecordBatch {
     const plain = batchOf([], [], 5, 1n);
     const children = [...plain.data.children, ...data];

@@ -67,7 +67,7 @@ function plainValue(column: Column, value: unknown): Value {
       column.children!.map((child) => [child.physical, plainValue(child, object[child.physical])]),
     );
   }
-  // Arrow's own JavaScript gives milliseconds.
+  // Arrow's JavaScript implementation returns milliseconds.
   if (column.type === 'date' && typeof value === 'number') return BigInt(Math.round(value * 1000));
   return value as Value;
 }

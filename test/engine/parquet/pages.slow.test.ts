@@ -47,7 +47,7 @@ function indexOf(buffer: ArrayBuffer, { offset_index_offset, offset_index_length
   }));
 }
 
-/** Fails unless the pages lie at the same rows in all leaves, one behind the other, and each holds the rows that it should. */
+/** Fails unless the pages of all leaves begin at the same rows, follow each other, and contain the right rows. */
 function expectAligned(columns: Columns, file: Uint8Array): number {
   const { leaves } = parquetSchema(parquetColumns(columns));
   let most = 0;

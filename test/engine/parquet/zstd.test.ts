@@ -50,7 +50,7 @@ describe('frames of zstd', () => {
 
   test(`that are damaged are refused or of the right length, and harm no other (STRANDLAKE_SEED=${seed})`, () => {
     const next = random(seed);
-    // Compressed, so that damage shows: bytes that repeat themselves too little are stored as they are.
+    // The bytes are repetitive enough to be compressed, because damage of uncompressed bytes would go unnoticed.
     const plain = bytesOf(next, 2000, 20);
     const frame = compressFrame(plain);
     let refused = 0;

@@ -92,7 +92,7 @@ export function column(name: string, type: StoredType, children?: Columns): Colu
   return { name, physical: name, type, isList: false, ...(children && { children }) };
 }
 
-/** A list of it. */
+/** The list column with these elements. */
 export function listOf(item: Column): Column {
   return { ...item, isList: true };
 }
@@ -221,7 +221,7 @@ export function recordId(chunk: number, row: number): string {
   return `${'1'.padStart(10, '0')}${chunk.toString(36).padStart(4, '0')}${row.toString(36).padStart(5, '0')}`;
 }
 
-/** The fields of these columns and everything inside them. */
+/** The rows of the fields of these columns, including members. */
 export function fieldRows(
   columns: Columns,
   above: readonly string[],

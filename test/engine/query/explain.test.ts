@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** The tree in short: condition, matches, left, and what is inside. */
+/** A node of the explanation, abbreviated: condition, matches, left, and child nodes. */
 type ShortNode = readonly [string, number, number, ...ShortNode[]];
 const shortForm = ({ condition, matches, left, nodes = [] }: ExplainedNode): ShortNode => [
   condition,

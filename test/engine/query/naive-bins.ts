@@ -29,7 +29,7 @@ export function binsOf(
       : realBin(value as number, digits, decimals);
 }
 
-/** A positive number as whole digits and how many of them stand behind the point. */
+/** A positive decimal number as its digits and the number of digits after the point. */
 function fraction(input: unknown): readonly [bigint, number] {
   const [mantissa = '', exponent = '0'] = String(input).trim().toLowerCase().split('e');
   const [before = '', after = ''] = mantissa.split('.');

@@ -6,7 +6,7 @@ import type { TestRow } from './dataset.js';
  * read requests themselves, not the engine's parsed form, and share no code with engine/query.
  */
 
-/** A dataset as a test makes it: segments that came one after the other, each with the columns that were there by then. */
+/** A generated dataset: segments in the order of their commits, each with the columns that existed at that time. */
 export interface MadeDataset {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;

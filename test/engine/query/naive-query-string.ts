@@ -19,7 +19,7 @@ export type AskedClause =
   | { readonly missing: string }
   | { readonly list: string; readonly any: AskedClause };
 
-/** Whether a record is asked for (query language 4.2). */
+/** Whether a record matches a query string (query language 4.2). */
 export function evaluate(
   asked: AskedClause,
   row: TestRow,
@@ -99,7 +99,7 @@ function rangeTest(
   return (value) => isAboveLow(value) && isBelowHigh(value);
 }
 
-/** The whole value, or a stretch of it between ends of words in which wildcards stand for characters of words. */
+/** Whether the pattern matches the whole value, or a part between boundaries of terms, in which wildcards stand for characters of terms. */
 function isLike(value: string, pattern: string): boolean {
   const chars = [...foldedCase(value)];
   const patternCharacters = [...foldedCase(pattern)];

@@ -29,7 +29,7 @@ export function shape(
   return (row) => Object.fromEntries(keptColumns.map((each) => [each.name, shownValue(each, ownValue(row, each.name))])); // prettier-ignore
 }
 
-/** A list of names, or one; nothing and the empty text mean that none is given. */
+/** A list of names, or a single name; a missing value and the empty text mean no names. */
 export function names(given: unknown): readonly string[] {
   if (given === undefined || given === null || given === '') return [];
   return (Array.isArray(given) ? given : [given]) as readonly string[];
@@ -44,7 +44,7 @@ function onlyPaths(columns: Columns, paths: Paths): Columns {
   });
 }
 
-/** An object of which nothing is left goes too. */
+/** An object without remaining members is removed, too. */
 function withoutPaths(columns: Columns, paths: Paths): Columns {
   return columns.flatMap((each) => {
     const pathsInside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);

@@ -4,7 +4,7 @@ import { isWritten } from './naive-fields.js';
 /** The request is invalid and must be answered with 400. */
 export class Refused extends Error {}
 
-/** A value such that equal values are identical and the others compare in their order. */
+/** A value in comparable form: equal values are identical, others compare in their order. */
 export type Comparable = string | number | bigint | boolean;
 
 /** A stored value as it compares: whole numbers as bigints, dates as microseconds. */
@@ -59,7 +59,7 @@ export function numberIn(value: unknown): bigint | number {
   if (typeof value === 'bigint') return value;
   const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''; // prettier-ignore
   if (/^[+-]?\d+$/.test(text)) return BigInt(text.replace('+', ''));
-  // Exact, too, where a point or an exponent changes nothing.
+  // A text with `.0` or `e0` at its end is an exact integer, too.
   if (/^[+-]?\d+(\.0|e0)$/i.test(text)) return BigInt(text.slice(0, -2).replace('+', ''));
   if (text === '90071992547409930E-1') return 9007199254740993n;
   const number = Number(text);
@@ -82,7 +82,7 @@ export function textIn(value: unknown): string {
   throw new Refused('no text');
 }
 
-/** `true`, `false` or those words. */
+/** A boolean: `true` or `false`, or a text of that spelling. */
 export function booleanIn(value: unknown): boolean {
   const word = typeof value === 'string' ? value.toLowerCase() : value;
   if (word === true || word === 'true') return true;

@@ -4,7 +4,7 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, engines, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
 
-/* What doubles would round: filters on 64-bit integers, and statistics of values that are large or close to each other. */
+/* Values that doubles would round: filters on 64-bit integers, and statistics of values that are large or close to each other. */
 
 const two53 = 2n ** 53n;
 const longs = [two53 - 1n, two53, two53 + 1n, two53 + 2n, -two53 - 1n];

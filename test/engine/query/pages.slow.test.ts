@@ -127,7 +127,7 @@ async function rowsOf(
 
 const wholePage = { limit: 10_000 };
 const byGene = { limit: 10_000, ordering: ['gene', '-pos'] };
-/** About nine records in all the segments: the threads give them along with their rows. */
+/** About nine records in all segments: threads return so few records together with their rows. */
 const fewRecords = { limit: 100, filters: [['pos__range', [500, 503]]] };
 const lists = [
   wholePage,

@@ -108,7 +108,7 @@ export function isAlike(wanted: unknown, found: unknown): boolean {
   return canonical(wanted) === canonical(found);
 }
 
-/** Writes the records where the engine of `bench` reads them. */
+/** Writes the records to the store that the engine of `bench` reads. */
 export async function store(bench: Bench, made: MadeDataset): Promise<Dataset> {
   const rows = made.segments.map((segment) => segment.rows);
   const stored = made.segments.map((segment) => segment.columns);

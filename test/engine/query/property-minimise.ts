@@ -10,7 +10,7 @@ export interface Case {
   readonly request: RandomRequest;
 }
 
-/** The smallest case near this one that still fails: parts of it are left out as long as it does. */
+/** The smallest failing case that is reached by removing parts of this one. */
 export async function minimise(
   first: Case,
   fails: (one: Case) => Promise<boolean>,
@@ -63,7 +63,7 @@ function* smallerValues(value: unknown): Generator<unknown> {
       for (const smaller of smallerValues(item)) yield list.with(i, smaller);
   } else if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value);
-    // An operator gives way to what is inside it.
+    // An operator is replaced by its operand.
     if (entries.length === 1 && /^(and|or|not)$/i.test(entries[0]![0])) yield entries[0]![1];
     // The conditions on an element need both of their keys.
     const isElement = Object.hasOwn(value, 'path');

@@ -40,7 +40,7 @@ function savedSeeds(): readonly number[] {
   return lines.filter((line) => /^\d/.test(line)).map(Number);
 }
 
-/** Compares the answers to all cases of a seed; throws with the first that differs, made as small as it can be. */
+/** Compares the answers for all cases of a seed; throws for the first one that differs, minimised. */
 export async function runSeed(bench: Bench, seed: number): Promise<void> {
   const random = new Random(seed);
   for (let done = 0; done < casesPerSeed; done += casesPerDataset) {
@@ -66,7 +66,7 @@ async function report(bench: Bench, seed: number, failing: Case): Promise<string
     try {
       return kind(await differenceOf(one)) === kindOfFailure;
     } catch {
-      return false; // nothing that can be stored
+      return false; // no value that can be stored
     }
   });
   const { made, request } = smallestCase;

@@ -138,7 +138,7 @@ function writtenWords(random: Random, words: string): string {
   return plainTerm(words);
 }
 
-/** A term; a word that is an operator is none behind a backslash. */
+/** A term; a word that is also an operator is escaped with a backslash. */
 function plainTerm(text: string): string {
   return ['AND', 'OR', 'NOT'].includes(text) ? `\\${text}` : escapeText(text);
 }

@@ -27,7 +27,7 @@ const placeAt = (chromosome: string, start: number, stop: number) => ({
   stop,
 });
 
-/** The records of these examples, with the ids that they have there. */
+/** The records of the examples, with the ids that the specification gives them. */
 export const sixRows: readonly TestRow[] = [
   {
     _id: 'r1',

@@ -141,7 +141,7 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
   expect(found).toBeGreaterThan(200);
 });
 
-/** A search has its sums as bigints, so that they are exact; written out they are the same. */
+/** A search computes exact sums as bigints; their JSON is the same. */
 function withBigSum(facets: Record<string, { sum?: number | null }>): object {
   const { sum } = facets['vault_id']!;
   return { ...facets, vault_id: { ...facets['vault_id'], sum: typeof sum === 'number' ? BigInt(sum) : sum } }; // prettier-ignore

@@ -1,4 +1,4 @@
-/** Bodies of searches that hold a text, each in other places. */
+/** Search bodies that contain a text, each in another key. */
 export const bodiesWithText: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, 'x']] }),
   (text) => ({ filters: [['name', text]] }),

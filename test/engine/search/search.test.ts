@@ -129,7 +129,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
     signal: AbortSignal.abort(),
   });
   await expect(abortedSearch).rejects.toMatchObject({ code: 'canceled' });
-  // A table that never comes to an end.
+  // A query over a table that never ends.
   let slices = 0;
   const endless: SearchTable<unknown> = {
     ...table,

@@ -42,11 +42,11 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   await writeArchive(lake.data, other, lake.data.archive(other));
   const { folder: unpacked } = await unpackArchive(lake.data.archive(id), id, await folder('1-1'));
   await store.retire(id);
-  await store.retire(id); // a second time changes nothing
+  await store.retire(id); // retiring again changes nothing
   for (const path of before.files) expect((await stat(path)).isFile()).toBe(true);
   expect(await store.version(id)).toBe(-1);
   await store.restore(id, unpacked);
-  // The folder that was retired later is gone, so the time of the first has come as well.
+  // The folder that was retired later has been removed, so the earlier one must have been, too.
   await store.retire(other);
   await until(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual(paths.toSorted()); // prettier-ignore

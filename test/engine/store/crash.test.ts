@@ -44,7 +44,7 @@ async function commits(
   return { acknowledged, signal };
 }
 
-/** Opens what the crash left: it must be one of the versions, whole, and nothing else may stay. Returns the version. */
+/** Opens the folder after a crash: it must hold one of the versions completely, and no other files. Returns the version. */
 async function recoverVersion(acknowledged: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);

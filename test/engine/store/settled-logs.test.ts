@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder.root, { recursive: true }));
 
-/** The newest version, by a store that remembers nothing. */
+/** The newest version, read by a store without cached state. */
 const freshSnapshot = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
 
 test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async () => {

@@ -444,7 +444,7 @@ describe('damage in a segment (R7)', () => {
       await writeFile(path, flipped);
       await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
       const freshSnapshot = await openStore(folder).snapshot(id);
-      // Whoever reads the file finds it, and one of an earlier format is read when it is first used.
+      // A reader of the damaged file notices it; a file of an earlier format is read at its first use.
       await expect(new VerifiedFiles().check(freshSnapshot)).rejects.toThrow('match its checksum');
       const segments = freshSnapshot.segments.map((one) => ({ ...one, blockChecksums: undefined }));
       const earlierCheck = new Integrity(folder, 0).check({ ...freshSnapshot, segments });

@@ -179,7 +179,8 @@ test('an archive after a vacuum has the files that are left, and the same datase
   while (numbers.versions.length < 20) await numbers.change();
   clock += 10;
   const plan = (await store.beginVacuum(id, noNeeds))!;
-  await removeFile(folder.datasetFile(id, plan.files[0]!.path)); // the others are given up, too
+  // the other removals are abandoned, too
+  await removeFile(folder.datasetFile(id, plan.files[0]!.path));
   const archive = join(root, 'archive.tar.zst');
   const { version } = await writeArchive(folder, id, archive);
   const unpackedFiles = await unpackArchive(archive, id, join(root, 'unpacked'));

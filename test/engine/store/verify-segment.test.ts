@@ -37,7 +37,7 @@ async function writeRecords(
   return { file, segment: asLogged(await writeSegment({ columns, data, rows }, file)) };
 }
 
-/** The segment as its entry in the log tells it. */
+/** The segment as the log describes it. */
 function asLogged(segment: Segment): Segment {
   return { ...segment, ...leafStatsOf(deltaStats(segment), segment.columns) };
 }

@@ -24,14 +24,14 @@ test('letters fold, and words end, where they do for the regular expressions of 
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
     const fold = foldCode(code);
-    // Characters beyond these are checked below for whether any side folds them.
+    // Whether other characters are folded by either side is checked below.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));
     if (isCased || groups.has(fold)) groups.set(fold, [...(groups.get(fold) ?? []), code]);
   }
   expect(codesBetween).toEqual(separate);
 
-  // Letters of different groups never match: they differ in a bit of their groups' numbers.
+  // Letters of different groups never match, because the numbers of their groups differ in a bit.
   const numberedGroups = [...groups.values()];
   for (let bit = 0; 1 << bit <= numberedGroups.length; bit++) {
     // Groups are counted from 1, so that each has a bit, and characters without a group have none.

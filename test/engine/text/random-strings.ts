@@ -52,7 +52,7 @@ export function randomText(random: Random): string | null {
   return text;
 }
 
-/** A word as it may stand in a text or be looked for. */
+/** A word as it may occur in a text or a search. */
 export function randomWord(random: Random): string {
   const kind = randomBelow(random, 10);
   if (kind < 3) return pick(random, oddWords);

@@ -23,7 +23,7 @@ const vocabulary = ['often', 'many', 'some', ...Array.from({ length: 2000 }, (_,
 
 function textOf(one: Random): readonly string[] | null {
   if (one() < 0.1) return null;
-  // The best are few, and in blocks of which nothing else is good.
+  // The highest scores are rare, and in blocks without other high scores.
   if (one() < 0.01) return Array(3 + randomBelow(one, 6)).fill(pick(one, vocabulary.slice(0, 3)));
   return Array.from({ length: 1 + randomBelow(one, pick(one, [2, 7, 30])) }, () =>
     one() < 0.3 ? pick(one, vocabulary.slice(0, 3)) : pick(one, vocabulary),

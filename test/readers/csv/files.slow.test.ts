@@ -22,7 +22,7 @@ interface Params extends Record<string, unknown> {
   readonly headercols?: readonly string[];
 }
 
-/** The columns made from others. */
+/** The columns derived from others, by file. */
 const madeIn: Readonly<Record<string, readonly string[]>> = {
   'genome_nexus_input.maf': ['genomic_coordinates', 'variant'],
   'tcga_ov_head.maf': ['genomic_coordinates', 'variant_2'],
@@ -47,7 +47,7 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
     const unnamed = rows[0]!.map((_, k) => `column_${k}`);
     const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
     const expectedRecords = recordsOf(names, rows.slice(header + 1));
-    // Columns that are made from those of MAF are tested beside their code.
+    // Columns derived from those of MAF have their own test.
     const isMade = (name: string) => !Object.hasOwn(expectedRecords[0] ?? {}, name);
     const shownRows = read.rows.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([name]) => !isMade(name))),

@@ -15,7 +15,7 @@ export function rowsByOracle(text: Buffer, delimiter: string, comment = '#'): st
   });
 }
 
-/** The records that such rows stand for, by the rules of the specification, found the slow way. */
+/** The records of these rows by the rules of the specification, computed simply. */
 export function recordsOf(names: readonly string[], rows: readonly string[][]): Row[] {
   const isNumber = (cell: string) =>
     /^ *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)? *$/.test(cell) && Number.isFinite(Number(cell));

@@ -42,7 +42,7 @@ function textOf(name: string): string {
   return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/** The feature lines, as awk would find them. */
+/** The feature lines, found by a simple filter as awk would. */
 function featuresOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
   const fasta = lines.findIndex((line) => line.startsWith('##FASTA') || line.startsWith('>'));

@@ -55,7 +55,7 @@ const gff3: Dialect = {
   end: ';',
 };
 const gtf: Dialect = {
-  // The first feature tells GTF from GFF3, so it is an ordinary one.
+  // The first feature distinguishes GTF from GFF3, so it is an ordinary one.
   head: '#!genome-build GRCh38\nchr1\ttest\texon\t1\t2\t.\t+\t.\tgene_id "g";\n',
   attribute: (next, isOdd) =>
     isOdd
@@ -107,7 +107,7 @@ function featuresOf(next: Random, { head, attribute, end }: Dialect, share: numb
   return text;
 }
 
-// F12, F15: lines that are taken in runs come out as those that are read one by one, whatever is wrong with others.
+// F12, F15: lines that are read in runs give the same records as lines that are read one by one, whatever errors other lines have.
 for (const [reader, dialect] of Object.entries({ gff3, gtf }))
   test(`${reader}: runs of lines give the records of single lines (seed ${seed})`, async () => {
     const next = random(seed);
@@ -121,7 +121,7 @@ for (const [reader, dialect] of Object.entries({ gff3, gtf }))
         expect(lines.chunks).toBeGreaterThan(100);
         expect(runs.findings).toEqual(lines.findings);
         expect(runs.error).toBe(lines.error);
-        // With errors, nothing is stored.
+        // An import with errors stores nothing.
         if (runs.findings.errors > 0) continue;
         expect(runs.rows).toEqual(lines.rows);
         expect(runs.columns).toEqual(lines.columns);

@@ -6,7 +6,7 @@ import { castRecord, randomText } from '../records.js';
 import { importLines } from '../import-pieces.js';
 import { seed } from '../../seed.js';
 
-// F15 for this reader: lines that are nearly right are read as JSON.parse reads them, or refused where it refuses them.
+// F15 for this reader: slightly damaged lines are read as JSON.parse reads them, or rejected where it rejects them.
 test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed})`, () => {
   const next = random(seed);
   let accepted = 0;

@@ -47,7 +47,7 @@ test.each(cases)('F7: %s ==> %s', (source, expected) => {
   }
 });
 
-/** `<XX>` is the byte of that number, all else stands for itself. */
+/** The bytes of a text in which `<XX>` is the byte with this hexadecimal value. */
 function raw(text: string): Uint8Array {
   const parts = text.split(/<([0-9A-F]{2})>/);
   return Buffer.concat(

@@ -15,7 +15,7 @@ import { plainRows } from '../rows.js';
 
 const nothing = { rows: [], columns: [], seen: [], linesOfRows: [] };
 
-/** What a parser makes of a text: the fast path of runs is that of the product, and without it each record is read alone. */
+/** The results of a parser: with the fast path for runs, or with each record read alone. */
 function readWith(hasRuns: boolean, text: string, columns: Columns, validation: ValidationParams) {
   const out = new BatchBuilder();
   out.keepLines();
@@ -31,7 +31,7 @@ function readWith(hasRuns: boolean, text: string, columns: Columns, validation: 
     linesOfRows: Array.from({ length: batch.rows }, (_, row) => out.lineOf(row)),
   };
   out.release();
-  // Of a chunk that an error has ended, nothing is stored, and fewer values are seen one by one.
+  // A chunk that ended at an error stores nothing, and fewer of its values have been seen one by one.
   return notes.isStopped ? { ...read, ...nothing } : read;
 }
 

@@ -12,7 +12,7 @@ function file(name: string): Buffer {
   return readFileSync(`${folder}/${name}.bz2`);
 }
 
-/** Bytes as a file gives them, in pieces. */
+/** The bytes in pieces, as a file is read. */
 async function* piecesOf(bytes: Uint8Array, size = 7_001): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
@@ -23,7 +23,7 @@ async function unpack(bytes: Uint8Array, size?: number): Promise<Buffer> {
   return Buffer.concat(found);
 }
 
-/** The text, or what is wrong with the file. */
+/** The decompressed text, or the error message. */
 async function outcome(bytes: Uint8Array): Promise<Buffer | string> {
   return unpack(bytes).catch((error: Error) => error.message);
 }

@@ -17,7 +17,7 @@ function file(bytes: string | Uint8Array): string {
   return path;
 }
 
-/** The decoded text behind `bodyOffset` as the chunks give it, and what the source warned of. */
+/** The decoded text of all chunks after `bodyOffset`, and the warnings of the source. */
 async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
   const source = await openSource(path, 'it.vcf');
   try {
@@ -25,7 +25,7 @@ async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
     for await (const { ref } of source.chunks(bodyOffset, targetBytes)) {
       const bytes = await loadChunk(ref);
       const text = Buffer.from(bytes).toString('latin1');
-      releaseChunk(ref, bytes); // the next piece is read into what this one leaves
+      releaseChunk(ref, bytes); // the next chunk reuses the memory of this one
       if (text !== '') pieces.push(text);
     }
     return { text: pieces.join(''), pieces, layer: source.compression, warnings: source.warnings };
@@ -222,7 +222,7 @@ describe('damage', () => {
 });
 
 describe('decompression bombs', () => {
-  /** The largest resident size that reading came to, beyond what it was before. */
+  /** The growth of the resident size while reading, at most, in MB. */
   async function growthMb(read: () => Promise<unknown>): Promise<number> {
     const before = process.memoryUsage().rss;
     let mostBytes = before;

@@ -25,7 +25,10 @@ function explode(name: string, key: string, path = `${fixtures}/${name}`, target
   return readAll(path, 'vcf', targetBytes === undefined ? { params } : { params, targetBytes });
 }
 
-/** Names that annotations may use for an allele, written anew from the tools' manuals: as it is, or without the shared first base. */
+/**
+ * Names that annotations may use for an allele, implemented independently from the tools' manuals: the allele itself, or without the shared
+ * first base.
+ */
 function namesOf(allele: string, all: readonly string[]): string[] {
   const plainAlleles = all.filter((one) => one !== '*');
   const isIndel = plainAlleles.some((one) => one.length !== plainAlleles[0]!.length);
@@ -180,7 +183,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     const explodedRead = await read(true, []);
     expect(listedRead.annotations).toEqual([[firstAnnotation, secondAnnotation]]);
     expect(explodedRead.annotations).toEqual([firstAnnotation, secondAnnotation]);
-    // Exploded into a field that holds lists: lists of one.
+    // Exploded annotations in a field that holds lists are lists of one element.
     expect((await read(true, listedRead.columns)).annotations).toEqual([
       [firstAnnotation],
       [secondAnnotation],
@@ -206,7 +209,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(notes).toMatchObject([warning, warning]);
     const explodedRead = await explode('parts.vcf', 'ANN', path);
     expect(explodedRead.rows.map((row) => infoOf(row).ANN)).toEqual([firstAnnotation, firstAnnotation, ...expectedAnnotations]);
-    // The lines before have no such key; in chunks of their own they are stored with the others all the same.
+    // The earlier lines lack this key; in chunks of their own they are stored with the same columns.
     const text = declaredText + lines.join('');
     const wholeRead = await importSource(text, 'vcf');
     const cutRead = await importSource(text, 'vcf', { targetBytes: 20, isReadTwice: true });

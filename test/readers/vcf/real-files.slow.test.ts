@@ -81,7 +81,7 @@ describe('real files', () => {
     expect(at).toBe(rows.length);
   });
 
-  /** The values as they stand in the line, typed the way the header says; the oracle is a split of the text. */
+  /** Compares the INFO values with the texts of the line, typed according to the header; the oracle splits the text. */
   function compareInfo(
     info: Record<string, unknown>,
     text: string,
@@ -192,7 +192,7 @@ describe('real files', () => {
       (await readAll(`${fixtures}/${name}`, 'vcf', { params })).genomeBuild;
     expect(await build('clinvar_grch38.vcf.gz')).toBe('GRCh38');
     expect(await build('exac_csq.vcf.gz')).toBe('GRCh37');
-    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // nothing tells: the default
+    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // without evidence, the default
     expect(await build('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
   });
 });

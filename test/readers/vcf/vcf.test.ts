@@ -41,7 +41,7 @@ const head = `##fileformat=VCFv4.3
 const sites = `${head}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n`;
 const withSamples = `${head}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\t__proto__\n`;
 
-/** Lines with their first record, as far as it matters, or the finding that rejects them. */
+/** Lines with the expected values of their first record, or the finding that rejects them. */
 const lines: readonly (readonly [
   string,
   string,

@@ -24,7 +24,7 @@ describe.each(cases)('$file', ({ file, counts }) => {
   const bytes = bytesOf(file);
   const isLatin1 = file.includes('latin1');
   const text = Buffer.from(bytes).toString(isLatin1 ? 'latin1' : 'utf8');
-  // As one record, the largest file has more columns than a record may have.
+  // Read as a single record, the largest file would have more columns than a record may have.
   const depths = file === 'clinvar_combined.xml.gz' ? [1, 2] : [0, 1, 2];
 
   test.each(depths)(

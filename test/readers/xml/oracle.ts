@@ -59,7 +59,7 @@ function valueOf(node: Node): Value {
   return object;
 }
 
-/** The expected records, as a dataset of these columns shows them. */
+/** The expected records in the form in which a dataset of these columns shows them. */
 export function asShown(records: readonly Row[], columns: Columns): Row[] {
   return records.map((record) => castRecord(record, columns));
 }

@@ -177,7 +177,7 @@ function randomNodes(next: Random, level: number): string {
     else if (roll < 0.25) text += '<!-- <c a="> -->';
     else if (roll < 0.3) text += '<![CDATA[ <d> & ]]>';
     else {
-      // Names say what they hold, or nearly all columns would be JSON.
+      // The name of a column determines its type; otherwise nearly all columns would be JSON.
       const kind = Math.floor(next() * 3);
       const name = `${'abc'[kind]}${level}`;
       const attributes =

@@ -8,7 +8,7 @@ import { until } from '../../until.js';
 /* Threads that can be ended at any moment (threats E2). */
 
 let threads: ExpressionThreads;
-/** Each task belongs to another user, unless a test says otherwise. */
+/** By default, each task belongs to a different user. */
 let lastUser = 0;
 beforeEach(() => {
   threads = new ExpressionThreads();
@@ -39,7 +39,7 @@ async function blockedEvaluation(
 ): Promise<{
   readonly client: AbortController;
   readonly result: Promise<string>;
-  /** Whether the host was told that nobody waits. */
+  /** Whether the host's signal has been aborted. */
   readonly isReleased: () => boolean;
 }> {
   const client = new AbortController();
@@ -148,7 +148,7 @@ describe('a thread is ended and replaced', () => {
     await expect(spun).rejects.toMatchObject({ code: 'canceled' });
     expect(waitingEvaluation.isReleased()).toBe(true);
     expect(await queued).toBe('{"result":1}');
-    // Both threads work again.
+    // Both threads accept tasks again.
     const evaluations = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
     expect(await Promise.all(evaluations)).toHaveLength(4);
   });

@@ -86,7 +86,7 @@ test('a call is kept once, whether it comes with a form or as a text', async () 
   reply(1, packAnswers([answer('3')]));
   reply(2, packAnswers([answer('4'), answer('5')]));
   expect(await mixedBatch).toEqual([answer('3'), answer('2'), answer('4'), answer('5')]);
-  // Calls of this form may have the other one, too.
+  // Calls of one form may also match the other.
   const otherForm = { before: 'dataset_count[5,"b",', after: ']' };
   const second = calls.ask({ batch: packTexts(['null', '"c",null']), form: otherForm });
   for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();

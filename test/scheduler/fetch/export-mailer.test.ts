@@ -5,7 +5,7 @@ import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { until } from '../../until.js';
 import { Lake } from '../lake.js';
 
-/** A mail server of RFC 5321 that keeps what it is given, or refuses every recipient. */
+/** A mail server (RFC 5321) that stores the messages it receives, or refuses every recipient. */
 class MailServer {
   readonly messages: { readonly from: string; readonly to: string; readonly data: string }[] = [];
   readonly logins: string[] = [];
@@ -144,7 +144,7 @@ test('an e-mail that is refused is reported and noted, and the export is complet
 
 test('an e-mail that was due when the server ended is sent when it starts again', async () => {
   await scheduler.close();
-  await openMailer(null); // nothing is sent meanwhile
+  await openMailer(null); // no e-mail is sent in the meantime
   const { id } = await newExport(true);
   expect((await lake.catalog.exports.get(id))!.metadata['email']).toEqual({ status: 'pending' });
   await scheduler.close();

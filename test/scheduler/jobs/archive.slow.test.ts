@@ -146,7 +146,7 @@ const expectDone: Readonly<Record<ArchiveKind, () => Promise<void>>> = {
   restore: () => expectAvailable('Essential'),
 };
 
-/** Restores the dataset if it is archived: whatever was interrupted, all of its bytes come back. */
+/** Restores the dataset if it is archived, and expects all of its bytes. */
 async function expectAllBack(): Promise<void> {
   if ((await dataset()).availability === 'available') return;
   const taskId = await queue('restore');

@@ -135,7 +135,7 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
   const before = await idsOf();
   const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
-  // No record was added again, so that nothing is queried.
+  // No record was added again, so the rollback runs no query.
   const context = { catalog: failing, store, queryEngine: {} as QueryEngine };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();

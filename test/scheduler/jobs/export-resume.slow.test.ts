@@ -57,7 +57,7 @@ async function queued(format: Format): Promise<{ root: string; id: number; taskI
   return { root, id: task.resourceId, taskId: task.id };
 }
 
-/** The digest of what a file holds of the records. */
+/** A digest of a file's records, without its provenance. */
 async function digestOf(format: Format, id: number): Promise<string> {
   const row = (await lake.catalog.exports.get(id))!;
   expect([format, row.status]).toEqual([format, 'completed']);

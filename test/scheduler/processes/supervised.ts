@@ -12,7 +12,7 @@ const ownPath = fileURLToPath(import.meta.url);
 if (role === 'parent') {
   // However long a busy machine takes to start a child that fails at its start, it was never healthy.
   const healthyMs = behaviour === 'fail' ? Infinity : 300;
-  // Only a child that never ends may reach this time.
+  // Only the child that never ends must reach the grace period.
   const graceMs = behaviour === 'stubborn' ? 500 : 600_000;
   const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say: printLine };
   process.exitCode = await superviseProcess(ownPath, ['child', behaviour], limits);

@@ -119,14 +119,14 @@ test('aborting the signal cancels it, and the next task of the same object repla
   await until(() => scheduler.status().working.length === 1);
   abort.abort();
   await refusedJob;
-  // Null params: nothing is left to do, so nothing is run or published.
+  // With null params there is nothing to do, so nothing is run or published.
   const { task } = await scheduler.perform('count', order({ text: null }));
   await scheduler.wait(task.id);
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows, total } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
   expect(total).toBe(1);
   expect(rows).toMatchObject([{ id: task.id, status: 'completed' }]);
-  // Users see nothing of all this.
+  // Background tasks are not in the lists of users.
   expect((await lake.catalog.tasks.list({ viewer: null }, { limit: 10, offset: 0 })).total).toBe(0);
 });
 
@@ -138,7 +138,7 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
   const listedTask = await lake.catalog.tasks.addBackground({
     kind: 'count',
     description: 'Count letters',
-    priority: 0, // before the import
+    priority: 0, // the task runs before the import
     params: { text: 'genome' },
     targetObjectId: datasetId,
     sourceObjectId: null,

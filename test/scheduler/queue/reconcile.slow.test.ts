@@ -213,7 +213,8 @@ test('C2: a dataset that was deleted right before a kill is dropped by the next 
 test('a dataset that is not in the catalogue is reported and left unchanged', async () => {
   const datasetId = await dataset('a');
   await lake.catalog.objects.delete(datasetId);
-  await lake.catalog.datasets.forget(datasetId); // as in a backup from before it was made
+  // as in a backup from before the dataset was created
+  await lake.catalog.datasets.forget(datasetId);
   await reopen();
   await run();
   expect(reports.join('\n')).toContain(`datasets/${datasetId} holds a dataset`);

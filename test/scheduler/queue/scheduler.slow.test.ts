@@ -140,7 +140,7 @@ describe('an import', () => {
     await startScheduler({ threads: 2 });
     for (let round = 0; round < 6; round++) {
       const datasetId = await lake.dataset(`round ${round}`);
-      // Either of the two may publish first.
+      // Either of the two tasks may publish first.
       const numbers = Array.from({ length: round % 2 === 0 ? 2 : 4_000 }, (_, i) => `{"a":${i}}`);
       const words = Array.from({ length: round % 2 === 0 ? 4_000 : 2 }, (_, i) => `{"a":"w${i}"}`);
       const tasks = [

@@ -5,7 +5,7 @@ import type { HostEvents } from '../../../scheduler/worker/host.js';
 import { Lake } from '../lake.js';
 import { until } from '../../until.js';
 
-/* A worker that receives tasks and does nothing with them until the test says what becomes of them (R2, and taskAttempts of T0). */
+/* A worker that receives tasks and keeps them until the test decides their end (R2, and taskAttempts of T0). */
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -137,12 +137,12 @@ test('R2: after a death of several tasks they are tried one at a time, and only 
   await startScheduler();
   await waitUntilHeld(one, poison, two);
   die();
-  // Suspects run alone, also when something else is queued, until they have come further.
+  // Suspects run alone, even if other tasks are queued, until they make more progress than before.
   await waitUntilHeld(one);
   progress(one, 5);
   await waitUntilHeld(one, poison);
   die();
-  // The first has come further, so the other is tried first, and alone.
+  // The first suspect has made more progress, so the other one is tried first, alone.
   for (const death of [1, 2, 3]) {
     await waitUntilHeld(poison);
     expect([death, (await lake.task(poison))?.status]).toEqual([death, 'running']);

@@ -55,7 +55,7 @@ test('rotates before the size is exceeded, keeps four earlier files and loses no
   expect(await numbersIn(...names)).toEqual(upTo(300));
   for (const name of names) expect((await stat(join(folder, name))).size).toBeLessThanOrEqual(4096);
 
-  const next = await LogFile.open(path, 4096, report); // goes on in the same file
+  const next = await LogFile.open(path, 4096, report); // continues the same file
   for (let n = 300; n < 2000; n++) next.write(line(n));
   await next.close();
   const keptNumbers = await numbersIn(...names);

@@ -46,7 +46,7 @@ export class DoubleBins implements NumberGrouping {
       // Below zero and beyond 2^31 the difference is not the fractional part, and the test fails.
       if (!(id < end && Math.abs(estimate - id - 0.5) < half)) slow += 1;
     }
-    // A second loop: a call in the first one would make it twice as slow even if it is never made.
+    // The rare values are counted in a second loop: a call within the first one would make it twice as slow even if it is never executed.
     for (let i = 0; i < slow; i++) {
       const at = slowIndices[i]!;
       into[at] = this.#exactly(values[start + at]!);

@@ -53,7 +53,7 @@ const bits = new DataView(new ArrayBuffer(8));
 export function nearestQuotient(numerator: bigint, denominator: bigint, scale: number): number {
   const size = numerator < 0n ? -numerator : numerator;
   const length = size.toString(2).length - denominator.toString(2).length;
-  // 64 bits, and one more that tells whether something was cut off, so that no half is taken for exact.
+  // 64 bits, and one more that shows whether the division had a remainder, so that a value just above a half is not rounded as a half.
   const shift = 64 - length;
   const [top, bottom] =
     shift > 0 ? [size << BigInt(shift), denominator] : [size, denominator << BigInt(-shift)];

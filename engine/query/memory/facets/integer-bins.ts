@@ -36,7 +36,7 @@ export class IntegerBins implements NumberGrouping {
       slowIndices[slow] = i;
       if (!(id >= 0 && id < end && Math.abs(product) < exactLimit)) slow += 1;
     }
-    // A second loop: a call in the first one would slow it down even if it is never made.
+    // The rare values are counted in a second loop: a call within the first one would make it slower even if it is never executed.
     for (let i = 0; i < slow; i++) {
       const at = slowIndices[i]!;
       const product = values[start + at]! * factor;

@@ -125,7 +125,7 @@ export class Stats {
   #add(sum: number, rest: number): void {
     const whole = twoSum(this.#sums[0]!, sum);
     const off = this.#sumRests[0]! + rest + twoSumRest;
-    // For integers the rest is exact as long as it stays small.
+    // For integers, the rounding error is exact as long as it stays small.
     this.#sums[0] = twoSum(whole, off);
     this.#sumRests[0] = twoSumRest;
   }

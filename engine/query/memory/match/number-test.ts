@@ -44,7 +44,7 @@ function floatRange(predicate: OfKind<'range'>): ValueTest {
     if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
     const { numbers, hasNonFinite } = values;
     if (hasNonFinite) return numbersWithNaNIn(numbers, count, predicate, within);
-    // A bound of NaN makes the span empty.
+    // A NaN bound makes the span empty.
     const part = isInt32s(numbers) ? int32sIn(span) : span;
     return part.from <= part.to ? numbersIn(numbers, count, part, within) : 'none';
   });

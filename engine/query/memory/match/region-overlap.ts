@@ -116,7 +116,7 @@ function hasChr(bytes: Buffer, from: number, end: number): boolean {
   return c === 0x63 && h === 0x68 && r === 0x72;
 }
 
-/** False only if a different chromosome starts here. */
+/** Whether the chromosome of the region may begin at this position: false only if another one certainly does. */
 function mayBegin(bytes: Buffer, from: number, end: number, { letters }: EncodedRegion): boolean {
   for (let i = 0; i < letters.length; i++) {
     if (from + i >= end) return false;

@@ -13,7 +13,7 @@ import { someOf, stringAt, stringTest } from './string-test.js';
 /** Selects the strings that equal one of some values, in any letter case if `ignoreCase`. */
 export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest {
   const form = ignoreCase ? lowerCase : (text: string) => text;
-  // Prepared once for all segments, and only what they need: there may be a hundred segments, and thousands of values.
+  // What each form of a column needs is prepared at its first use, once for all segments: there may be a hundred segments, and thousands of values.
   const list = (values as readonly string[]).map((value) => form(value.toWellFormed()));
   let set: ReadonlySet<string> | undefined;
   const wanted = (): ReadonlySet<string> => (set ??= new Set(list));

@@ -10,7 +10,7 @@ const separatorBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
-/** Whether a value holds what is looked for; unknown where characters outside ASCII may hold it in another form. */
+/** The result of a search in one value; `unknown` if only characters outside ASCII can decide it. */
 export type SearchOutcome = 'found' | 'none' | 'unknown';
 
 /** A search for a text in strings, in any letter case. */
@@ -19,7 +19,7 @@ export interface FoldedSearch {
   readonly needle: Buffer | undefined;
   /** Whether the needle is a whole term. */
   readonly isTerm: boolean;
-  /** Looks for the rest in the bytes of a value that holds the needle. */
+  /** Searches a value that contains the needle for the rest of the text. */
   readonly verify: (bytes: Buffer, start: number, end: number) => SearchOutcome;
 }
 
@@ -57,7 +57,7 @@ export function lookForTerms(
   return 'found';
 }
 
-/** Looks for terms that follow each other with nothing but separators between them. */
+/** Creates the search for terms that follow each other, separated by nothing but separators. */
 export function lookForPhrase(
   bytes: Buffer,
   start: number,
@@ -130,7 +130,7 @@ export function lookForWildcard(
   return 'none';
 }
 
-/** Whether no byte of a term stands here. */
+/** Whether no term continues at this position. */
 function isEdge(bytes: Buffer, at: number, start: number, end: number): boolean {
   return at < start || at >= end || separatorBytes[bytes[at]!] === 1;
 }

@@ -3,7 +3,7 @@ import { rowOf } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
 import { stringAt } from './string-test.js';
 
-/** With fewer bytes than this between two hits on average, the values are searched one by one. */
+/** If there are fewer bytes than this between two hits on average, values are searched one by one. */
 const denseHits = 100;
 
 /** Selects the values that contain a string: searches all bytes at once and maps hits to values; 30 to 40 ms for 55 MB. */

@@ -69,7 +69,7 @@ function asciiOf(parts: readonly string[]): readonly Buffer[] | undefined {
 
 /** How strings that contain the longest part are examined. */
 interface Examination extends Pick<FoldedSearch, 'isTerm'> {
-  /** Undefined if bytes cannot tell. */
+  /** The test of a value's bytes; undefined if they cannot decide. */
   readonly verify: FoldedSearch['verify'] | undefined;
   readonly test: (text: string) => boolean;
 }

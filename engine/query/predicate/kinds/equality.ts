@@ -60,7 +60,7 @@ export const equality = valueKind<Equality>({
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });
 
-/** With more spellings than this, nearly every bloom filter contains one of them by chance. */
+/** Maximum number of spellings that are looked up in bloom filters: with more, nearly every filter contains one of them by chance. */
 const mostSpellings = 64;
 
 /** Longer lists are not sorted: strings are not compared with bounds, and other values by the one span that encloses them. */

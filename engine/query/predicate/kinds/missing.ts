@@ -12,7 +12,7 @@ import {
 import type { FieldRef, OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 
-/** The field has no value. Choice: a list that holds nothing but nulls is missing too. */
+/** The field has no value. Choice: a list whose elements are all null is missing, too. */
 export const missing: PredicateKind<OfKind<'missing'>> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.presence),
@@ -44,7 +44,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
 /** Whether the memory executor knows which records have values of a field. */
 export function presenceSupport(field: FieldRef, { column }: SupportContext): MemorySupport {
   if (field.isNumberInText) return unsupportedBecause(`${field.name} stores numbers as strings`);
-  // The columns of its members do not tell whether there is an object.
+  // The columns of an object's members do not show whether the object itself is null.
   return column(field)?.type === 'object'
     ? unsupportedBecause(`${field.name} is an object, which has no column of its own`)
     : supported;

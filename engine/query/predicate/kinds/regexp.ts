@@ -5,7 +5,7 @@ import { shortOnly } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind } from './value-kind.js';
 
-/** Longer programs take seconds over the strings that one test may examine, and cannot be interrupted there. */
+/** Maximum length of a compiled pattern: longer ones take seconds for the strings of one test, which cannot be interrupted. */
 const longestProgram = 1_000;
 
 /** A regular expression matches the whole value. The request's parser has compiled it. */

@@ -21,13 +21,13 @@ export interface ValueKind<C extends ValueCondition> {
   cost(condition: C): Cost;
   /** Why the memory executor does not evaluate it over values of this family; undefined if it does. */
   unsupportedOver(condition: C, family: TypeFamily): string | undefined;
-  /** The spans of values, in ascending order of `order`, one of which holds every match; undefined if there are none known. */
+  /** Spans of values, in ascending order of `order`, such that every match lies in one of them; undefined if none are known. */
   spans<T>(
     condition: C,
     order: Order<T>,
     caseVariants: CaseVariants,
   ): readonly ValueRange<T>[] | undefined;
-  /** A test of a column's smallest and largest string that is false only if no match lies between them, where spans cannot tell. */
+  /** For conditions without spans: a test of a column's smallest and largest string that is false only if no match lies between them. */
   between?(
     condition: C,
     caseVariants: CaseVariants,
@@ -47,7 +47,7 @@ export interface ValueKind<C extends ValueCondition> {
   valueTest(condition: C): ValueTest;
   /** The test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** Strings that every matching value contains, as in `PredicateKind`; without this function there are none. */
+  /** Strings that every matching value contains, as in `PredicateKind`; absent for conditions without such strings. */
   requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
@@ -73,7 +73,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       const { field } = condition;
       const mayLie = isVariant(field) ? parts.place?.(condition, mayHold) : undefined;
       const find = columnFinder(field);
-      /** Null: the bounds do not tell. Where variants are found by their places, it is not asked. */
+      /** The test of the bounds; null if bounds decide nothing, undefined until it is first needed. It is not used where `mayLie` is. */
       let insideBounds: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
       const isInside = (min: Statistic, max: Statistic): boolean => {
         if (insideBounds === undefined && !field.isNumberInText)

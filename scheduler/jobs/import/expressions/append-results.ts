@@ -36,7 +36,7 @@ export function appendResults(
   );
 }
 
-/** Appends numbers; NaN stands for null. */
+/** Appends numbers, with null for NaN. */
 export function appendNumbers(
   column: ValueColumn,
   kind: NumberRunKind,

@@ -42,7 +42,7 @@ export class ValueAppender {
 
   #text(out: ValueColumn, text: string): void {
     if (text.length <= 48 && this.#shortAscii(out, text)) return;
-    // A code unit takes three bytes at most.
+    // In UTF-8, a code unit takes at most three bytes.
     if (this.#bytes.length < text.length * 3) this.#bytes = Buffer.alloc(text.length * 3);
     const { written } = encoder.encodeInto(text, this.#bytes);
     out.addString(this.#bytes, 0, written);

@@ -6,7 +6,7 @@ import { ValueTable } from '../../../expressions/value-table.js';
 const trialRows = 2048;
 const maxCodes = 1 << 15;
 
-/** Small numbers that stand for the values of a column: the same one for equal values, and -1 for those that have none. */
+/** The values of a column as codes: equal values have the same small number, and missing values -1. */
 export interface DictionaryCodes {
   readonly codes: Int32Array;
   /** A number greater than all codes. */
@@ -21,7 +21,10 @@ export function columnCodes(column: Column, data: Data): DictionaryCodes | null 
   return texts.has(column.type) ? codesOf(column, data, new ValueTable(), true) : null;
 }
 
-/** As `columnCodes`, by a table, which also takes numbers and dates and any number of distinct values. A table holds values of one type. */
+/**
+ * Like `columnCodes`, with codes from a table, which also accepts numbers and dates and any number of distinct values. A table holds values
+ * of one type.
+ */
 export function tableCodes(column: Column, data: Data, table: ValueTable): DictionaryCodes | null {
   const { type } = column;
   return texts.has(type) || numbers.has(type) ? codesOf(column, data, table, false) : null;

@@ -191,7 +191,7 @@ function oneReader(column: Column, data: Data, whole: Column | undefined): Value
   }
 }
 
-/** Reads longs. Those that a number holds are made of their halves, without the bigint that the column has. */
+/** Reads longs. A long that a number can hold is computed from its two halves, without creating the bigint. */
 function longReader(values: BigInt64Array): ValueAt {
   const halves = halvesOf(values);
   return (i) => {

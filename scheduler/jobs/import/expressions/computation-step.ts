@@ -34,7 +34,7 @@ export interface ComputationStep {
   readonly column: ValueColumn | null;
 }
 
-/** What the steps of a chunk read and keep. */
+/** The sources of values and the kept results for the steps of a chunk. */
 export interface StepSources {
   readonly slots: RecordSlots;
   readonly rows: number;

@@ -33,7 +33,7 @@ export interface ComputationInput {
   readonly kept?: JobResults;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
-  /** Paths that are there for expressions alone: the records that they make do not keep them. */
+  /** Paths that only expressions read: they are not stored. */
   readonly dropped?: readonly (readonly string[])[];
   /** The longest time for the whole chunk, in milliseconds. */
   readonly timeoutMs?: number;
@@ -111,7 +111,7 @@ class Computation {
     };
   }
 
-  /** Evaluates steps whose results nobody reads one after the other, which is faster, and then the others record by record. */
+  /** Evaluates the steps whose results no other step reads one after the other, which is faster, and then the others record by record. */
   #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
     const { batch, expressions, host, timeoutMs = chunkTimeoutMs } = this.#input;
     const variables = [

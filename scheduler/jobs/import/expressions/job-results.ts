@@ -47,7 +47,7 @@ export class KeyedResults {
     this.#pairs = this.tables.slice(1).map(() => new PairTable());
   }
 
-  /** The estimated size of what is kept, in bytes. */
+  /** The estimated size of the kept results, in bytes. */
   get bytes(): number {
     const values = this.tables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
     const pairs = this.#pairs.reduce((sum, one) => sum + bytesPerValue * one.size, 0);
@@ -59,7 +59,7 @@ export class KeyedResults {
     return this.texts.byteLength <= maxBytes / 2;
   }
 
-  /** Whether `texts` takes more than it ever may. */
+  /** Whether `texts` exceeds its limit during a chunk, which is twice that at the beginning of one. */
   get isFull(): boolean {
     return this.texts.byteLength > maxBytes;
   }

@@ -15,7 +15,7 @@ import type { ComputationStep } from './computation-step.js';
 import type { RowResults } from './row-results.js';
 import type { StepEvaluation } from './step-evaluation.js';
 
-/** Fewer calls than this are made one by one. */
+/** Minimum number of calls that are answered together; fewer are made one by one. */
 const fewCalls = 8;
 /** The estimated limit of results, other than texts, for the records of a chunk, in bytes. */
 const mostBytes = 48_000_000;

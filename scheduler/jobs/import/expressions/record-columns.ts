@@ -8,7 +8,7 @@ import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import type { ObjectFields, ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { ValueAppender } from './append-value.js';
 
-/** The columns of records that expressions have made. Their types follow the values unless they are known. */
+/** The columns of records that result from expressions. Their types follow the values unless they are known. */
 export class RecordColumns {
   readonly #appender: ValueAppender;
   readonly #fields: ObjectFields;
@@ -39,7 +39,7 @@ export class RecordColumns {
     this.#rows++;
   }
 
-  /** The columns, in the order in which the first values came. */
+  /** Ends the columns and returns them, in the order in which their first values were added. */
   finish(): Batch {
     const rows = this.#rows;
     for (const column of this.#made) column.padTo(rows);

@@ -18,7 +18,7 @@ export interface SlotMember {
 /** The values of a slot before an expression replaces them: read from the chunk, or the same in all records. */
 type SlotSource = FieldReader | null | undefined;
 
-/** The values of the current record that expressions read. Each is made when it is asked for first. */
+/** The values of the current record that expressions read. Each value is created when it is first read. */
 export class RecordSlots implements RecordFields {
   readonly #batch: Batch;
   readonly #whole: ReadonlyMap<string, Column>;
@@ -68,7 +68,7 @@ export class RecordSlots implements RecordFields {
     this.#row = row;
   }
 
-  /** Forgets the values of the current record, so that they are made again. */
+  /** Discards the values of the current record, so that they are created again. */
   leave(): void {
     this.#rows.fill(-1);
   }
@@ -93,7 +93,7 @@ export class RecordSlots implements RecordFields {
     this.#rows[slot] = this.#row;
   }
 
-  /** Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, but null for no column. */
+  /** The codes of a slot's values, by record, before expressions replace them: as from `columnCodes`; null if no column has the values. */
   codes(slot: number): DictionaryCodes | null {
     const cachedCodes = this.#codes.get(slot);
     if (cachedCodes !== undefined) return cachedCodes;
@@ -103,7 +103,7 @@ export class RecordSlots implements RecordFields {
     return codes;
   }
 
-  /** The source of a slot's values before expressions replace them; undefined if no column has them. */
+  /** The column of a slot's values before expressions replace them; undefined if no column has them. */
   column(slot: number): FieldReader | undefined {
     return this.#sources[slot] ?? undefined;
   }

@@ -51,7 +51,7 @@ export class StepEvaluation {
   /** The current record, if an expression reads more of it than fields. */
   #record: PyDict | undefined;
   #isLate = false;
-  /** The evaluations since the time was looked at. */
+  /** Number of evaluations since the clock was last read. */
   #evaluations = clockInterval;
 
   constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
@@ -99,7 +99,7 @@ export class StepEvaluation {
       return result;
     } catch (error) {
       const { expression } = step.compiled;
-      // An expression that is too late has not been evaluated.
+      // An expression that begins after the time limit is not evaluated.
       const isEvaluated = expression !== undefined && !this.#isLate;
       return isEvaluated ? expression.failure(error) : expressionErrorOf(error);
     } finally {

@@ -1,9 +1,9 @@
 import { wordBytes, type TextDictionary } from '../../../../engine/ingest/text-dictionary.js';
 
-/** The kinds of the result with a code. */
+/** The values of `TextResults.nulls`: the kind of the result with each code. */
 const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];
 
-/** Results that are texts or None, by code, as bytes that columns take over: no value is made of them. */
+/** Results that are texts or None, by code, as bytes that columns can take over without creating values. */
 export class TextResults implements TextDictionary {
   bytes = new DataView(new ArrayBuffer(1 << 12));
   begins = new Int32Array(0);
@@ -25,13 +25,13 @@ export class TextResults implements TextDictionary {
     return code < this.nulls.length && this.nulls[code] === isElsewhere;
   }
 
-  /** Notes that the result is not to be looked for here, because an evaluation gives it. */
+  /** Marks a code whose result is found by an evaluation, not here. */
   leave(code: number): void {
     this.reserve(code);
     this.nulls[code] = isElsewhere;
   }
 
-  /** A result; undefined if it is not here. */
+  /** The result with a code; undefined if it is not stored here. */
   find(code: number): string | null | undefined {
     if (!this.has(code)) return undefined;
     if (this.nulls[code] === isNone) return null;

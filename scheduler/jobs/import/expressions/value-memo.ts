@@ -1,12 +1,12 @@
 import type { PyValue } from '../../../../engine/expression/values/values.js';
 
-/** The most results that are kept, and their estimated size: the latest results and those before get half each. */
+/** Maximum number of kept results, and their maximum estimated size. Half of each is for the latest results, half for earlier ones. */
 const maxResults = 1 << 18;
 const maxBytes = 32_000_000;
 /** The size of a result besides its value. */
 const bytesPerResult = 100;
 
-/** A result that is kept, and what it takes, estimated in bytes. */
+/** A kept result, and its estimated size in bytes. */
 export interface KnownResult {
   readonly result: PyValue;
   readonly bytes: number;
@@ -48,7 +48,7 @@ export class ValueMemo {
     return earlierResult;
   }
 
-  /** Keeps the result of an expression for these values, unless one of them is no text, number or None. */
+  /** Keeps the result of an expression for these values, unless a value is not a text, a number or None. */
   keep(expression: string, values: ReadValues, known: KnownResult): void {
     const isPlain = values.every(
       (value) => value !== undefined && (typeof value !== 'object' || value === null),

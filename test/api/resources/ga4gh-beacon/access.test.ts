@@ -10,7 +10,7 @@ import {
 } from '../../server.js';
 import { calls, startBeaconLab } from './beacon-lab.js';
 
-/* Who sees what in a beacon, and that a dataset shows no more than its setting says (threats A2, A3, C12). */
+/* Which callers see which parts of a beacon, and that a dataset shows no more than its granularity (threats A2, A3, C12). */
 
 const lab = await startBeaconLab();
 const { ann, anybody, bob, firstRecord, newBeacon, server, setGranularity, stranger, vaultId } =
@@ -75,7 +75,7 @@ describe('a beacon has', () => {
       expect([namedAnswer.status, namedAnswer.json['responseSummary']]).toEqual([200, { exists: false }]);
       expect(withoutNumbers(namedAnswer)).toEqual(withoutNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
     }
-    // The answer is as if the dataset were not there.
+    // The answer is the same as without the dataset.
     const all = `includeResultsetResponses=ALL&requestedGranularity=record`;
     const before = await queryVariants(client, all);
     await setGranularity(closedBeacon, 'none');

@@ -70,7 +70,7 @@ export interface BeaconLab extends Lab {
   readonly bob: Client;
   /** A client without credentials. */
   readonly anybody: Client;
-  /** Makes a dataset of the VCF file or of the given records, and sets what the beacon shows of it. */
+  /** Creates a dataset from the VCF file or the given records, and sets its granularity. */
   newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number }): Promise<number>; // prettier-ignore
   setGranularity(dataset: number, granularity: string): Promise<Answer>;
   /** The `_id` of the first record of a dataset. */

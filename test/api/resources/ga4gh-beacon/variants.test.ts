@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from '../../server.js';
 import { calls, startBeaconLab, type Call } from './beacon-lab.js';
 
-/* Which variants a beacon finds, against a loop over the lines of the file. Positions of requests are 0-based. */
+/* The variants that a beacon finds, compared with a loop over the lines of the file. Positions of requests are 0-based. */
 
 const { ann, newBeacon } = await startBeaconLab();
 
 let id: number;
-/** Records with a variant and nothing else. */
+/** A dataset whose only field is the variant. */
 let bareBeacon: number;
 beforeAll(async () => {
   id = await newBeacon('record');
@@ -113,7 +113,7 @@ describe('a request finds what the lines of the file have', () => {
         !('geneId' in one) &&
         !one['start']?.includes(',') &&
         !(one['end'] !== undefined && one['referenceBases'] !== undefined) &&
-        // The bases of a reference are not stored there, only how many there are.
+        // The dataset stores the number of reference bases, not the bases.
         one['referenceBases'] !== 'C',
     ),
   )('also by a variant alone: %j', async (parameters) => {

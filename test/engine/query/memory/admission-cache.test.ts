@@ -3,7 +3,7 @@ import { AdmissionCache, newCacheCounts } from '../../../../engine/query/memory/
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
-/** Asks for some keys in one query, as the shards do, and returns how many were there. */
+/** Requests some keys in one query, as the shards do, and returns how many of them were cached. */
 function query(cache: AdmissionCache, keys: readonly string[], bytes = 10): number {
   cache.beginQuery();
   let hits = 0;
@@ -47,7 +47,7 @@ describe('the cache of columns', () => {
     query(cache, ['a', 'b'], 10);
     query(cache, ['a', 'a', 'c'], 10);
     expect([...seen]).toEqual([30, 1, 3]);
-    // Another thread takes over the memory of one that has exited.
+    // The replacement of an exited thread takes over its share of memory.
     query(new AdmissionCache(1_000, counts), ['d'], 5);
     expect([...seen]).toEqual([5, 1, 4]);
   });
@@ -75,7 +75,7 @@ describe('the cache of columns', () => {
     const cache = new AdmissionCache(1_000);
     const keys = numberedKeys('column', 200);
     for (let i = 0; i < 5; i++) query(cache, keys);
-    // A cache by last use has none of them when the query comes around again.
+    // A least-recently-used cache would have evicted all of them when the query is repeated.
     expect(query(cache, keys)).toBeGreaterThanOrEqual(80);
   });
 

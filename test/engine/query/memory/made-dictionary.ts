@@ -13,7 +13,7 @@ export class MadeDictionary implements Dictionary {
   }
 }
 
-/** Strings as a column holds them. */
+/** Strings in the form in which a column holds them. */
 export function stringsOf(strings: readonly string[]): Utf8Strings {
   const offsets = new Uint32Array(strings.length + 1);
   strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));

@@ -32,7 +32,7 @@ import { loadedValues } from './values.js';
 import { seed } from '../../../seed.js';
 
 const rowCount = 60_000;
-/** Makes records so wide that there are many pages. */
+/** Makes records so wide that segments have many pages. */
 const filler = 'x'.repeat(300);
 
 /** Sorted by place, as the records of a VCF are; every column has gaps in some pages, and nothing in others. */
@@ -51,7 +51,7 @@ const columns = [
   listOf(column('ids', 'string')),
 ];
 
-/** Of so many rows, so many at the beginning have no value in some columns. */
+/** In each period of this many rows, the rows at the beginning have no value in some columns. */
 const sparsePeriod = 20_000;
 const sparseRows = 12_000;
 
@@ -96,7 +96,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     await bench.close();
   });
 
-  /** Calls `use` with the columns of the segment, which are loaded when they are asked for. */
+  /** Calls `use` with the columns of the segment, which are loaded at their first use. */
   const withView = (use: (view: SegmentView) => void): void => {
     const segment = { number: 0, path: file.path, rows: rowCount, areVariantsPlaced: false };
     const snapshot = { key: 1, datasetId: 1, columns, segments: [segment] };
@@ -234,12 +234,12 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         (await explainQuery(own, copy, { filters })).explain.access;
       const variant = some(123)['variant'];
       expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
-      // Now and then, a filter finds what is not there.
+      // Some bloom filters contain missing ids by chance.
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // This also holds for a column in memory, until it has a hash table, which the counts of the explanation have made.
+      // Filters are also used for a column in memory until it has a hash table, which the counts of the explanation have created.
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });
       // Few pages of columns in memory are evaluated as well, except where hashes find the value.
@@ -269,7 +269,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     );
     expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(4);
     expect(missing.find((one) => one.groups === 0)).toEqual(none);
-    // One of two, not, an expression: what is no lookup of values decides nothing.
+    // Conditions that are not a lookup of values (OR, NOT, an expression) skip no segment.
     expect(
       await lookedUp([
         {

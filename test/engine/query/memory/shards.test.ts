@@ -104,7 +104,7 @@ describe('shards in threads', () => {
     const signal = AbortSignal.abort();
     await expect(runQuery(threads.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
     await expect(runQuery(threads.engine, snapshot, fields, asked, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'budget' }); // prettier-ignore
-    // And the shards go on.
+    // The shards answer further queries.
     const answer = await runQuery(threads.engine, snapshot, fields, asked);
     expect(answer.total).toBeGreaterThan(0);
   });

@@ -53,7 +53,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
     expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removedRows.length, anew.length, 7]); // prettier-ignore
     const expected = [
       ...removedRows.map(({ n }) => ['removed', n, n, null, []]),
-      // As a long, 0 and -0 are equal.
+      // As longs, 0 and -0 are equal.
       ...anew.map(({ n }) => ['changed', n, n === 0 ? 0 : -n, n, n === 0 ? [] : ['info.b']]),
       ...freshRows.map(({ n }) => ['added', n, 0, null, []]),
     ];
@@ -75,7 +75,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
       }
       expect(found).toEqual(expected);
     }
-    // The pairs are kept with the difference.
+    // The pairs are cached with the difference.
     expect(await recordChanges(bench.engine, versions, {})).toBe(changes);
   });
 

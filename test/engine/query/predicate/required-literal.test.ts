@@ -37,7 +37,7 @@ test.each(seeds)('every match of a pattern contains its required literal (STRAND
     }
     const literal = requiredLiteral(source);
     literals += literal === '' ? 0 : 1;
-    // Strings made of pieces of the pattern match it more often.
+    // Strings built from pieces of the pattern match it more often than random ones.
     const nearText = Array.from(source.replaceAll(/\\(?=[^A-Za-z0-9])|[*+?]/g, ''));
     for (let j = 0; j < 40; j++) {
       const text = random.list(random.below(7), () => random.pick(random.chance(0.6) && nearText.length > 0 ? nearText : letters)).join('');

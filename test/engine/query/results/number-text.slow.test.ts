@@ -20,7 +20,7 @@ const cases = Number(process.env['STRANDLAKE_CASES'] ?? 200_000);
 
 const bits = new DataView(new ArrayBuffer(8));
 
-/** Random bits, decimals as people write them, and numbers next to those. */
+/** A random double: of random bits, a decimal as people write it, or a neighbour of such a number. */
 function randomDouble(random: Random): number {
   const kind = random.below(4);
   if (kind === 0) return Number(`${random.below(10 ** random.below(17))}e${random.below(60) - 30}`);

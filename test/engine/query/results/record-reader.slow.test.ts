@@ -351,7 +351,7 @@ describe('records read from their pages', () => {
   });
 });
 
-/** The records of a batch as JSON has them. */
+/** The records of a batch as plain objects. */
 function plainRows(batch: RecordBatch): unknown[] {
   const plain = (value: unknown): unknown => {
     if (value === null || value === undefined) return null;

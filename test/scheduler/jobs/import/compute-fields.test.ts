@@ -194,7 +194,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
       }
       const messages = record!.map.get('_errors') as PyDict | undefined;
       const stored = JSON.parse(JSON.stringify(ourRecords[i]!['_errors'] ?? {})) as object;
-      // The members of an object are those of all records.
+      // An object has the members of all records.
       const found = Object.entries(stored).filter(([, message]) => message !== null);
       const sameMessages = found.filter(([name, message]) => messages?.map.get(name) === message);
       if (sameMessages.length !== found.length || found.length !== (messages?.map.size ?? 0))

@@ -37,7 +37,7 @@ function answerTo({ name, args }: HostCall): HostAnswer {
   return { json: JSON.stringify(values.slice(0, Number(list[2]))), floats: [] };
 }
 
-/** Matches the texts of calls that a batch leaves to be made alone: those that fail, and some others. */
+/** Matches calls that a batch leaves unanswered: those that fail, and some others. */
 const leftAlone = /[37]"\]\]/;
 
 /** A thread's memory of a job, and the calls that it made. */
@@ -59,7 +59,7 @@ function newJob() {
   return { asked: askedCalls, host: hostWith(origin, answers), kept: new JobResults() };
 }
 
-/** A host that makes each call when it is evaluated. */
+/** A host that answers each call when it is evaluated. */
 function directHost(): ExpressionHost {
   const answers = new Answers();
   answers.through((request) => answerTo(request as HostCall));
@@ -159,13 +159,13 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
           expect([line, name, withoutNulls(ourRecords[i]![name])]).toEqual([line, name, withoutNulls(expectedRecord[name])]); // prettier-ignore
       }
     }
-    // Calls with an answer are asked for once.
+    // Each answered call has been requested once.
     const answeredCalls = asked.filter((one) => !leftAlone.test(one));
     expect(answeredCalls.filter((one, i) => answeredCalls.indexOf(one) !== i)).toEqual([]);
   });
 });
 
-/** A value as it is compared: a missing member is None. */
+/** A value in comparable form: a missing member is None. */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? null;
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));

@@ -42,7 +42,7 @@ test.each(['enabled', 'disabled'] as const)('with versioning %s', async (version
   await lake.catalog.vaults.update(lake.vault.id, { versioning });
   const file = await lake.file(`${versioning}.jsonl`, '{"v":1}\n');
   const datasetId = await lake.dataset(versioning);
-  const waitingTask = await lake.import(datasetId, file); // nothing wakes the queue yet
+  const waitingTask = await lake.import(datasetId, file); // the queue has not been woken yet
   expect(await replace(file, '{"v":2}\n{"v":3}\n')).toBeUndefined();
   await sweepAt(Date.now() + 1e9); // a version that is deleted stays as long as an import needs it
   expect(await waitForEnd(waitingTask)).toBe('completed');

@@ -22,7 +22,7 @@ export function alikeTexts(found: string, sqlText: string): boolean {
   if (found === wanted) return true;
   const [some, others] = [splitNumbers(withPlainNumbers(found)), splitNumbers(wanted)];
   if (some.length !== others.length) return false;
-  // A deviation of nothing may come out as the root of a rounding.
+  // A standard deviation of zero may be computed as the square root of a rounding error.
   return some.every((piece, index) => {
     const other = others[index]!;
     if (piece === other) return true;
@@ -34,7 +34,7 @@ export function alikeTexts(found: string, sqlText: string): boolean {
   });
 }
 
-/** Numbers with the name before them, and what stands in between. */
+/** Splits a text at its numbers: each with its name, and the text between them. */
 function splitNumbers(text: string): readonly string[] {
   return text.split(/("[a-z_]+":-?[0-9][0-9.e+-]*)/);
 }

@@ -24,7 +24,7 @@ export interface Chosen {
   readonly rows: readonly TestRow[];
 }
 
-/** Selects all records, none, or each with a given chance. */
+/** Selects all records, none, or each with a random probability. */
 export function chosenRecords(random: Random, { segments }: MadeDataset): Chosen {
   const share = random.pick([0, 0.1, 0.5, 0.9, 1, 1]);
   const marks = segments.map(({ rows }) => Uint8Array.from(rows, () => (random.next() < share ? 1 : 0))); // prettier-ignore

@@ -82,7 +82,7 @@ test.each(facets.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
     expect(facetRefusal(parsed, columns)).toBeUndefined();
     const { selections, predicate } = chosenRecords(random, madeView);
     const wanted = await answeredBySql(bench, dataset, predicate, parsed);
-    // Twice: what is cached of strings must not change the answer.
+    // Run twice: cached strings must not change the answer.
     for (let again = 0; again < 2; again++) {
       const found = answeredByColumns(random, madeView, selections, parsed)!;
       parsed.forEach((facet, index) => {
