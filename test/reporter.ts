@@ -1,8 +1,17 @@
 import type { AggregatedResult, Reporter, Test, TestCaseResult, TestResult } from '@jest/reporters';
-import { relative } from 'node:path';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { missingRefusals } from './runner/refusals.js';
 
 /** A test that runs for longer is named, and again after every such time: it may hang, and Jest's limit is far away. */
 const namedAfterMs = 60_000;
+
+/**
+ * The environment variable with the folder in which tests note the refusals that they provoke. Whoever sets it gets those that are missing after
+ * every run: `STRANDLAKE_REFUSALS=<folder> npm test -- <pattern>`.
+ */
+const refusalsVariable = 'STRANDLAKE_REFUSALS';
 
 /** A test file that runs, and the test in it that began last. */
 interface RunningFile {
@@ -15,11 +24,15 @@ interface RunningFile {
 interface RunOptions {
   readonly rootDir: string;
   readonly verbose?: boolean;
+  readonly testNamePattern?: string;
+  readonly testPathPatterns: { readonly patterns: readonly string[] };
 }
 
 /**
  * Prints one line per finished test file, with the number of files done and the time since the start, and the failures
  * of the file below it. The last line of the whole run is `12 passed, 0 failed`, for programs that read the log.
+ *
+ * A run of all files of a tier has one test more: whether it has provoked every refusal.
  */
 export default class ProgressReporter implements Pick<
   Reporter,
@@ -29,10 +42,14 @@ export default class ProgressReporter implements Pick<
   | 'onTestCaseResult'
   | 'onTestResult'
   | 'onRunComplete'
+  | 'getLastError'
 > {
   readonly #options: RunOptions;
   readonly #running = new Map<string, RunningFile>();
   #namer: NodeJS.Timeout | undefined;
+  /** The folder of the refusals, if it is one of this run. */
+  #folder: string | undefined;
+  #error: Error | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -40,6 +57,11 @@ export default class ProgressReporter implements Pick<
 
   onRunStart({ numTotalTestSuites }: AggregatedResult): void {
     print(`Running ${numTotalTestSuites} test files`);
+    // The processes of the tests, which start later, note there which refusals they provoke.
+    if (this.#isWhole && process.env[refusalsVariable] === undefined) {
+      this.#folder = mkdtempSync(join(tmpdir(), 'strandlake-refusals-'));
+      process.env[refusalsVariable] = this.#folder;
+    }
     this.#namer = setInterval(() => this.#nameLongTests(), namedAfterMs / 4).unref();
   }
 
@@ -76,10 +98,39 @@ export default class ProgressReporter implements Pick<
   onRunComplete(_contexts: unknown, results: AggregatedResult): void {
     clearInterval(this.#namer);
     // A file that could not be loaded has no tests to count, and must not look like success.
-    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
-    const line = `${results.numPassedTests} passed, ${failed} failed`;
+    let failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+    let passed = results.numPassedTests;
+    const folder = process.env[refusalsVariable];
+    if (folder !== undefined) {
+      const missing = this.#unprovoked(folder);
+      for (const place of missing) print(`no test provokes ${place}`);
+      if (missing.length === 0) passed++;
+      else failed++;
+    }
+    const line = `${passed} passed, ${failed} failed`;
     // Jest prints its own summary after every reporter has run; this line follows it.
     process.once('exit', () => print(`\n${line}`));
+  }
+
+  /** Jest exits with 1 if a reporter has an error. */
+  getLastError(): Error | undefined {
+    return this.#error;
+  }
+
+  /** Whether the run leaves out nothing of its tier. */
+  get #isWhole(): boolean {
+    const { testNamePattern, testPathPatterns } = this.#options;
+    return !testNamePattern && testPathPatterns.patterns.length === 0;
+  }
+
+  /** The refusals that no process of the tests has noted in the folder. */
+  #unprovoked(folder: string): readonly string[] {
+    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const noted = new Set(files.flatMap((lines) => lines.split('\n')));
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true });
+    const missing = missingRefusals(join(this.#options.rootDir, 'dist'), noted);
+    if (missing.length > 0) this.#error = new Error(`no test provokes ${missing.length} refusals`);
+    return missing;
   }
 
   /** Prints the tests that have run for a multiple of the time since the last look. */

@@ -92,7 +92,7 @@ export class AuthGuard implements CanActivate {
   async canActivate(execution: ExecutionContext): Promise<boolean> {
     const request = execution.switchToHttp().getRequest<ApiRequest>();
     const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, execution.getHandler());
-    if (!rule) throw new AppError('forbidden', 'This route has no access rule.');
+    if (!rule) throw new Error('the handler has no access rule');
     if (rule.kind === 'public') {
       this.authenticator.admitAnyone(request);
       return true;

@@ -194,7 +194,7 @@ export function crudController<
       const form = new Form(body);
       const values = declaration.readUpdate(form);
       const updatedRow = await update(this.context, { caller, form, values }, row);
-      if (!updatedRow) throw notFound();
+      if (!updatedRow) throw notFound(); // deleted meanwhile
       return view(this.context, request, updatedRow);
     }
 

@@ -148,8 +148,13 @@ export class Form {
   /** Throws all noted mistakes as one error. */
   done(): void {
     if (this.#errors.size === 0) return;
-    throw new AppError('invalid', 'the request is not valid', Object.fromEntries(this.#errors));
+    const texts = Array.from(this.#errors, ([key, messages]) => `${key}: ${messages.map(textOf).join(' ')}`); // prettier-ignore
+    throw new AppError('invalid', texts.join(' '), Object.fromEntries(this.#errors));
   }
+}
+
+function textOf(message: string | object): string {
+  return typeof message === 'string' ? message : JSON.stringify(message);
 }
 
 /** Whether a value is a JSON object; false for a list. */

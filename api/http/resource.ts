@@ -127,12 +127,13 @@ export function declareResource<Row extends object, Context = object, Values = P
     },
     readCreate: (form) => {
       const values: Record<string, unknown> = {};
-      for (const { key, property, type, create, initial } of readable) {
+      for (const { key, property, type, createType, create, initial } of readable) {
         if (create === 'required' && form.raw(key) === undefined) {
           form.fail(key, 'This field is required.');
           continue;
         }
-        const value = form.has(key) ? type.read?.(form, key) : undefined;
+        const { read } = createType ?? type;
+        const value = form.has(key) ? read?.(form, key) : undefined;
         if (value !== undefined) values[property] = value;
         else if (initial !== undefined) values[property] = initial;
       }

@@ -50,10 +50,9 @@ export class Presenter {
     return row;
   }
 
-  /** Throws a 404 for a vault that was deleted meanwhile. */
   async vault(id: number): Promise<VaultRow> {
     const row = await readOnce(this.#vaults, id, () => this.tables.vaults.get(id));
-    if (!row) throw notFound();
+    if (!row) throw notFound(); // deleted meanwhile
     return row;
   }
 

@@ -12,8 +12,8 @@ export function userSubject({ id, email, accountId }: UserRow): AuditSubject {
 }
 
 /**
- * Changes the names or the role of a user, deactivates or reactivates them. Must run inside `catalog.transaction`. Throws `not-found` if the
- * user is missing, `conflict` if the owner of an account or the actor would be deactivated, and `invalid` for a role that cannot be given.
+ * Changes the names or the role of a user who exists, deactivates or reactivates them. Must run inside `catalog.transaction`. Throws
+ * `conflict` if the owner of an account or the actor would be deactivated, and `invalid` for a role that cannot be given.
  */
 export async function changeUser(
   tx: Tables,
@@ -21,8 +21,7 @@ export async function changeUser(
   id: number,
   patch: UserPatch,
 ): Promise<UserRow> {
-  const user = await tx.users.get(id);
-  if (user === undefined) throw notFound();
+  const user = (await tx.users.get(id))!;
   const { isActive = user.isActive } = patch;
   checkRole(user, patch.role);
   // Choice: an account always has its owner.

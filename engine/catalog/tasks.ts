@@ -185,7 +185,7 @@ export function taskTable(db: Database): TaskTable {
         const owner =
           await tx.get(sql`SELECT objects.user_id AS "userId", vaults.account_id AS "accountId"
           FROM objects JOIN vaults ON vaults.id = objects.vault_id WHERE objects.id = ${objectId}`);
-        if (owner === undefined) throw notFound();
+        if (owner === undefined) throw notFound(); // deleted meanwhile
         const user = userId ?? (owner['userId'] as number);
         const payer = isListed
           ? (await tx.get(sql`SELECT account_id AS "accountId" FROM users WHERE id = ${user}`))!
@@ -293,7 +293,7 @@ function onObject(kind: string, objectId: number | null): Sql {
 
 async function existingTask(tx: Database, id: number): Promise<TaskRow> {
   const task = await taskTable(tx).get(id);
-  if (task === undefined) throw notFound();
+  if (task === undefined) throw notFound(); // deleted meanwhile
   return task;
 }
 

@@ -81,30 +81,34 @@ export function searchIds<Access>(
 }
 
 /** Runs a search when its turn has come, within its limits. */
-async function runLimited<T>(
+function runLimited<T>(
   options: SearchOptions,
   run: (abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { signal, timeoutMs = budgets.queryMs } = options;
-  const abort = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
-  try {
+  return withinTime(options, async (abort) => {
     const slot = await slots.acquire(false, abort);
     try {
       return await run(abort);
     } finally {
       slot.release();
     }
-  } catch (error) {
-    if (!abort.aborted || error !== abort.reason) throw error;
-    if (signal?.aborted) throw new AppError('canceled', 'The client gave up', undefined, error);
-    throw searchTimedOut(timeoutMs, error);
-  }
+  });
 }
 
-/** The error of a search that exceeded its time limit. */
-export function searchTimedOut(timeoutMs: number, cause: unknown): AppError {
-  const text = `The search took longer than ${timeoutMs / 1000} s, the most that one may take: narrow it with filters, such as one on the vault, or ask for fewer facets.`;
-  return new AppError('budget', text, undefined, cause);
+/** Does a part of a search until its time is up or the client leaves; then it has to end, and its error becomes one that says so. */
+export async function withinTime<T>(
+  { signal, timeoutMs = budgets.queryMs }: SearchOptions,
+  run: (abort: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
+  try {
+    return await run(abort);
+  } catch (error) {
+    if (!abort.aborted) throw error;
+    if (signal?.aborted) throw new AppError('canceled', 'The client gave up', undefined, error);
+    const text = `The search took longer than ${timeoutMs / 1000} s, the most that one may take: narrow it with filters, such as one on the vault, or ask for fewer facets.`;
+    throw new AppError('budget', text, undefined, error);
+  }
 }
 
 async function runSearch<Access>(

@@ -1,9 +1,17 @@
+import { appendFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as globals from './globals.js';
+import { isCounted, withNotes } from './refusals.js';
 
 const require = createRequire(import.meta.url);
 const tests = new URL('../', import.meta.url).href;
+const build = new URL('../../', import.meta.url).href;
+/** The folder that collects the refusals which the tests of a run provoke, if they are counted. */
+const refusalsFolder = process.env['STRANDLAKE_REFUSALS'];
+const provokedRefusals = new Set<string>();
+Object.assign(globalThis, { noteRefusal: (place: string) => provokedRefusals.add(place) });
 /** Number of test files that this process has loaded. */
 let loadedFiles = 0;
 
@@ -15,6 +23,12 @@ registerHooks({
     return module.url.startsWith(tests)
       ? { ...module, url: `${module.url}?file=${loadedFiles}` }
       : module;
+  },
+  load(url, context, next) {
+    const module = next(url, context);
+    const path = url.startsWith(build) ? url.slice(build.length) : '';
+    if (refusalsFolder === undefined || !isCounted(path)) return module;
+    return { ...module, source: withNotes(path, Buffer.from(module.source as Buffer).toString()) };
   },
 });
 
@@ -55,5 +69,10 @@ export default class ProcessRuntime {
 
   getAllCoverageInfoCopy(): undefined {}
 
-  teardown(): void {}
+  teardown(): void {
+    if (refusalsFolder === undefined) return;
+    const lines = [...provokedRefusals].map((place) => `${place}\n`);
+    appendFileSync(join(refusalsFolder, String(process.pid)), lines.join(''));
+    provokedRefusals.clear();
+  }
 }

@@ -17,6 +17,7 @@ import {
   type Script,
 } from '../scheduler/fetch/host.js';
 import { seed } from '../seed.js';
+import { withBudgets } from '../with-budgets.js';
 
 /* Hostile behaviour of other hosts during a fetch: N6 to N10. */
 
@@ -235,16 +236,6 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
     });
   });
 });
-
-async function withBudgets(values: object, work: () => Promise<void>): Promise<void> {
-  const before = { ...budgets };
-  Object.assign(budgets, values);
-  try {
-    await work();
-  } finally {
-    Object.assign(budgets, before);
-  }
-}
 
 /** Serves these bytes by ranges, but closes the connection where `cut` says. */
 function serveRanges(

@@ -146,7 +146,7 @@ export class ApplicationSecretsController {
     const patch = { secretVersion: secretVersion + 1 };
     const replacedSecret = await this.context.catalog.transaction(async (tx) => {
       const row = await tx.applications.update(id, patch);
-      if (row === undefined) throw notFound();
+      if (row === undefined) throw notFound(); // deleted meanwhile
       const subject = subjectOf(row);
       await recordAudit(tx, { actor: user, action: 'application.replace_secret', subject });
       return row;

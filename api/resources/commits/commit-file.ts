@@ -25,11 +25,9 @@ export async function commitFile(
   signal: AbortSignal,
 ): Promise<ExportRow> {
   const { catalog, scheduler, store } = context;
-  const { id, datasetId, status, logVersion: version } = commit;
-  if (status !== 'completed')
-    throw new AppError('invalid', `The commit is ${status}; only a completed one has records.`);
+  const { id, datasetId, logVersion: version } = commit;
   const dataset = await catalog.datasets.get(datasetId);
-  if (dataset === undefined) throw notFound();
+  if (dataset === undefined) throw notFound(); // deleted meanwhile
   requireAvailable(context, dataset, 'cannot be read');
   await requireNoSnapshot(context, dataset, 'non_field_errors');
   await store.snapshot(datasetId, version); // throws if the files of this version have been deleted
@@ -59,7 +57,7 @@ export async function commitFile(
       );
     });
   const done = await catalog.exports.get(row.id);
-  if (done === undefined) throw notFound();
+  if (done === undefined) throw notFound(); // deleted meanwhile
   if (done.status === 'completed') return done;
   throw new AppError(
     'invalid',

@@ -60,7 +60,7 @@ export class CommitsController extends jobController({
   ): Promise<object> {
     const mode = readRollbackMode(query, new Form(body));
     const dataset = await this.context.catalog.datasets.get(row.datasetId);
-    if (dataset === undefined) throw notFound();
+    if (dataset === undefined) throw notFound(); // deleted meanwhile
     requireAvailable(this.context, dataset, 'cannot be changed');
     await requireNoSnapshot(this.context, dataset, 'non_field_errors');
     const done = await rollBack(this.context, row, mode, caller.user.id);

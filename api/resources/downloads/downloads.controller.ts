@@ -78,10 +78,8 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    const row = await requireSigned(this.context, request, 'export', id, 'read');
-    if (row.status !== 'completed') throw notFound();
-    const { filename } = requireExportFile(row);
-    const path = exportFile(this.context.data, row.id, filename);
+    const row = await requireSigned(this.context, request, 'export', id, 'read', requireExportFile);
+    const path = exportFile(this.context.data, row.id, row.filename!);
     if (!(await fileStats(path))) throw notFound(); // swept a moment ago
     return this.send(
       () => this.context.catalog.exports.get(row.id),
@@ -106,7 +104,7 @@ export class DownloadsController {
     try {
       return await sendFile(download, request, reply);
     } catch (error) {
-      if ((await rowOf()) === undefined) throw notFound();
+      if ((await rowOf()) === undefined) throw notFound(); // deleted meanwhile
       throw error;
     }
   }

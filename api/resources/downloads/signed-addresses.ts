@@ -1,7 +1,7 @@
 import type { AccessRows } from '../../../engine/catalog/access.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { AppError } from '../../../engine/core/errors.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
@@ -60,11 +60,12 @@ export function exportTarget(signer: UrlSigner, userId: number, row: ExportRow):
   return signDownload(signer, userId, `/v2/downloads/exports/${row.id}`, filename, expiresAt);
 }
 
-/** The file of a completed export. Throws `not-found` with a text that says so if it has expired. */
-export function requireExportFile({ filename, expiresAt, updatedAt }: ExportRow): {
+/** The file of an export. Throws `not-found` if the export has not completed, and with a text that says so if it has expired. */
+export function requireExportFile({ status, filename, expiresAt, updatedAt }: ExportRow): {
   readonly filename: string;
   readonly expiresAt: number;
 } {
+  if (status !== 'completed') throw notFound();
   const end = expiresAt ?? updatedAt + budgets.exportUrlMs;
   if (filename !== null && end >= Date.now()) return { filename, expiresAt: end };
   const time = new Date(end).toISOString();
@@ -93,8 +94,8 @@ function signDownload(
 }
 
 /**
- * The row that a signed address names. Throws 403 if the signature is not valid or has expired, and 404 or 403 if the user for whom it was
- * signed does not have the permission any more.
+ * The row that a signed address names. Throws 403 if the signature is not valid, 404 or 403 if the user for whom it was signed does not have the
+ * permission any more, what `requireFile` throws, and at last 403 if the address has expired: another address would not help to a file that is gone.
  */
 export async function requireSigned<K extends ResourceKind>(
   { catalog, signer }: AppContext,
@@ -102,9 +103,14 @@ export async function requireSigned<K extends ResourceKind>(
   kind: K,
   id: string,
   level: Permission,
+  requireFile?: (row: AccessRows[K]) => unknown,
 ): Promise<AccessRows[K]> {
-  signer.verify(method, url);
-  return requireOfUser(catalog, signedUser({ query }), kind, readId(id) ?? 0, level);
+  const expiresAt = signer.verify(method, url);
+  const row = await requireOfUser(catalog, signedUser({ query }), kind, readId(id) ?? 0, level);
+  requireFile?.(row);
+  if (expiresAt < Date.now())
+    throw new AppError('forbidden', 'The address has expired: ask for another one.');
+  return row;
 }
 
 /** The id of the user for whom the address of a request was signed. */

@@ -118,7 +118,7 @@ export class FieldsController {
     );
     form.done();
     const row = await this.context.catalog.fields.update(field.id, patch);
-    if (!row) throw notFound();
+    if (!row) throw notFound(); // deleted meanwhile
     return viewOf(this.context, row, request);
   }
 
@@ -144,7 +144,7 @@ export class FieldsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const dataset = await this.context.catalog.datasets.get(field.datasetId);
-    if (!dataset) throw notFound();
+    if (!dataset) throw notFound(); // deleted meanwhile
     const signal = abortOnDisconnect(request, reply);
     const options = facetOptions(query);
     return fieldFacets(this.context, dataset, field, options, value(query, 'as_of'), signal);
@@ -158,7 +158,7 @@ async function viewOf(context: AppContext, field: FieldRow, request: ApiRequest)
 
 async function vaultOf(context: AppContext, datasetId: number): Promise<number> {
   const object = await context.catalog.objects.get(datasetId);
-  if (!object) throw notFound();
+  if (!object) throw notFound(); // deleted meanwhile
   return object.vaultId;
 }
 

@@ -3,7 +3,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { AppError } from '../../../engine/core/errors.js';
+import { notFound } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { stringifyJson } from '../../../engine/core/json.js';
@@ -140,7 +140,7 @@ async function importRecords(
     throw error;
   }
   const row = await context.catalog.imports.get(id);
-  if (!row) throw new AppError('conflict', 'The import was deleted while it ran.');
+  if (!row) throw notFound(); // deleted meanwhile
   return row;
 }
 

@@ -1,6 +1,5 @@
 import { entityTypes } from '../../../engine/core/types.js';
 import { compileNamed } from '../../../engine/expression/annotate/fields.js';
-import { problemOf } from '../fields/stored-expressions.js';
 import {
   anyType,
   boolean,
@@ -89,8 +88,12 @@ export const validationParams = paramsType({
 const recordExpression = readBy(text, (form, key) => {
   const expression = form.text(key);
   if (expression === undefined || expression.trim() === '') return expression;
-  const problem = problemOf(() => compileNamed(key, expression));
-  return problem === undefined ? expression : form.fail(key, problem);
+  try {
+    compileNamed(key, expression);
+  } catch (error) {
+    form.absorb(error);
+  }
+  return expression;
 });
 
 /** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` are variables of imports. */

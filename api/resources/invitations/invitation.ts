@@ -39,12 +39,12 @@ function readIds(form: Form, key: string): readonly number[] | undefined {
 }
 
 function readPermissions(form: Form, key: string): InvitationRow['vaultPermissions'] | undefined {
-  return form.objectList(key)?.map((member) => {
+  return form.objectList(key)?.flatMap((member) => {
     const memberForm = new Form(member);
     const vaultId = memberForm.requiredId('vault_id');
     const permission: Permission | undefined = memberForm.choice('permission', permissionNames);
     form.absorbInto(key, memberForm, (name, messages) => `${name}: ${messages}`);
-    return { vaultId: vaultId ?? 0, permission: permission ?? 'read' };
+    return vaultId === undefined ? [] : [{ vaultId, permission: permission ?? 'read' }];
   });
 }
 

@@ -41,6 +41,13 @@ import { presignedParts } from '../uploads/multipart-upload.js';
 import { answerDownload } from '../downloads/answer-download.js';
 import { uploadTarget } from '../downloads/signed-addresses.js';
 
+/** What to do where an object has no bytes to download. */
+const insteadOfDownload = {
+  folder: 'download the files in it',
+  dataset: 'export it',
+  shortcut: 'download its target',
+} as const;
+
 /** Files, folders, datasets and shortcuts as objects of a vault (contract 6). */
 @Controller()
 export class ObjectsController {
@@ -132,7 +139,7 @@ export class ObjectsController {
       return tx.objects.update(object.id, patch);
     });
     this.context.scheduler.wake();
-    if (!row) throw notFound();
+    if (!row) throw notFound(); // deleted meanwhile
     return presenterFor(this.context, request).object(row);
   }
 
@@ -154,8 +161,7 @@ export class ObjectsController {
   ): Promise<object> {
     const { objectType, revision } = object;
     if (objectType !== 'file') {
-      const instead = objectType === 'shortcut' ? 'download its target' : 'export a dataset';
-      throw new AppError('invalid', `A ${objectType} cannot be downloaded; ${instead}.`);
+      throw new AppError('invalid', `A ${objectType} cannot be downloaded; ${insteadOfDownload[objectType]}.`); // prettier-ignore
     }
     if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     return answerDownload(this.context, object, revision, query, request, reply);

@@ -58,7 +58,7 @@ async function withTable<T>(
     return await scheduler.fileTables.use({ objectId: id, revision, filename }, signal, work);
   } catch (error) {
     // The file was deleted meanwhile.
-    if ((await catalog.objects.get(id)) === undefined) throw notFound();
+    if ((await catalog.objects.get(id)) === undefined) throw notFound(); // deleted meanwhile
     throw error;
   }
 }

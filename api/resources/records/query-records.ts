@@ -326,7 +326,7 @@ export async function unlessDeleted<T>(
     return await work();
   } catch (error) {
     const after = await context.catalog.datasets.get(dataset.id);
-    if (after === undefined) throw notFound();
+    if (after === undefined) throw notFound(); // deleted meanwhile
     refuseArchived(after);
     throw error;
   }

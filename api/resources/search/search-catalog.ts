@@ -1,10 +1,9 @@
-import { budgets } from '../../../engine/core/budgets.js';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
 import { shownValue } from '../../../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
-import { searchCatalog, searchTimedOut } from '../../../engine/search/search.js';
+import { searchCatalog, withinTime } from '../../../engine/search/search.js';
 import { askDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
@@ -74,13 +73,8 @@ async function withEntities(
   };
   const { documents } = await searchCatalog(table, viewerOf(caller), wholeRequest, { signal });
   const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
-  const timeout = AbortSignal.timeout(budgets.queryMs);
-  const endSignal = AbortSignal.any([signal, timeout]);
-  const answers = await askDatasets(context, caller, [...paths.keys()], request, endSignal).catch(
-    (error: unknown) => {
-      if (!timeout.aborted || signal.aborted) throw error;
-      throw searchTimedOut(budgets.queryMs, error);
-    },
+  const answers = await withinTime({ signal }, (abort) =>
+    askDatasets(context, caller, [...paths.keys()], request, abort),
   );
   return new Map(
     answers

@@ -1,6 +1,5 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import { isActive } from '../../../engine/catalog/task-row.js';
-import { invalid } from '../../../engine/core/errors.js';
 import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
@@ -26,8 +25,5 @@ export async function endJob(context: AppContext, job: JobRow): Promise<void> {
 
 /** Cancels the task of a job and waits for its end. */
 export async function cancelJob(context: AppContext, job: JobRow): Promise<void> {
-  if (job.taskId === null) {
-    throw invalid('status', `It is ${job.status} and cannot be canceled.`);
-  }
-  await context.scheduler.cancel(job.taskId);
+  await context.scheduler.cancel(job.taskId!);
 }

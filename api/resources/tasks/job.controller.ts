@@ -166,7 +166,7 @@ export function jobController<K extends DatasetJobKind>(
         job.update && Object.keys(patch).length > 0
           ? await job.update.write(catalog, row.id, patch)
           : await job.table(catalog).get(row.id);
-      if (!changedRow) throw notFound();
+      if (!changedRow) throw notFound(); // deleted meanwhile
       return this.view(changedRow, request);
     }
 

@@ -79,7 +79,7 @@ export class TasksController {
   ): Promise<object> {
     if (isCancelRequest(body, request)) await this.context.scheduler.cancel(task.id);
     const row = await this.context.catalog.tasks.get(task.id);
-    if (!row) throw notFound();
+    if (!row) throw notFound(); // deleted meanwhile
     return new JobPresenter(this.context, request).ofTask(row, true);
   }
 }

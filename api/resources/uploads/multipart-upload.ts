@@ -169,7 +169,7 @@ export async function completeMultipart(
     try {
       const writtenFile = await writeStream(scratchPath, joinFiles(names));
       if (writtenFile.bytes !== upload.bytes)
-        throw new AppError('invalid', `The parts have ${writtenFile.bytes} bytes, but the file was announced with ${upload.bytes}.`); // prettier-ignore
+        throw new AppError('damaged', `The parts of the file ${id} have ${writtenFile.bytes} bytes, not ${upload.bytes}.`); // prettier-ignore
       if (version.md5 !== null && version.md5 !== writtenFile.md5)
         throw new AppError('invalid', `The file's md5 is ${writtenFile.md5}, but ${version.md5} was announced: send the parts that differ again.`); // prettier-ignore
       crashpoint('multipart.joined');
@@ -183,7 +183,7 @@ export async function completeMultipart(
     crashpoint('multipart.published');
     await removeParts(context, upload);
   }).catch(async (error: unknown) => {
-    if ((await catalog.objects.get(id)) === undefined) throw notFound();
+    if ((await catalog.objects.get(id)) === undefined) throw notFound(); // deleted meanwhile
     throw error;
   });
 }

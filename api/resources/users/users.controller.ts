@@ -126,7 +126,6 @@ export class UsersController {
     requireUserItself(caller);
     const form = new Form(body);
     const { email = '', ...values } = user.readCreate(form);
-    form.choice('role', ['member', 'admin']);
     form.done();
     const { account } = caller;
     const newUser = {

@@ -6,7 +6,7 @@ import type {
   VaultPermissionRow,
 } from '../../../engine/catalog/vault-permissions.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { invalid, notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
@@ -108,11 +108,8 @@ async function readHolder(
 ): Promise<PermissionHolder | undefined> {
   const keys = ['user_id', 'email', 'group_id'] as const;
   const givenKeys = keys.filter((key) => (form.raw(key) ?? '') !== '');
-  if (givenKeys.length !== 1) {
-    throw new AppError('invalid', 'the request is not valid', {
-      [givenKeys[1] ?? 'user_id']: ['Give one of user_id, email and group_id.'],
-    });
-  }
+  if (givenKeys.length !== 1)
+    throw invalid(givenKeys[1] ?? 'user_id', 'Give one of user_id, email and group_id.');
   if (givenKeys[0] === 'group_id') {
     const groupId = form.id('group_id', 'Must be the id of a group.');
     if (groupId === undefined) return undefined;

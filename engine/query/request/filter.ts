@@ -72,7 +72,6 @@ function readPair(key: string, value: unknown, { fields, rules }: Parsing): Pred
   const { name, action } = splitKey(key, (one) => fields.find(one) !== undefined);
   const field = fields.find(name);
   if (!field) throw new Problem(unknownField(name, fields));
-  if (value === undefined) throw new Problem(`Field ${name} has no value`);
   if (action === '' && name !== key) throw new Problem('Unknown action: ');
   if (rules.refused.has(action)) throw new Problem(`Action ${action} is not supported here`);
   const ref = fieldRef(field);

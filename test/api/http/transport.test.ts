@@ -79,7 +79,8 @@ describe('bodies (W1)', () => {
   test.each(['gzip', 'deflate', 'br'])('compressed with %s are refused', async (encoding) => {
     const headers = { 'content-encoding': encoding, 'content-type': 'application/json' };
     const answer = await ann.call('POST', '/v2/vaults', gzipSync('{"name":"x"}'), headers);
-    expect([answer.status, Object.keys(answer.json)]).toEqual([415, ['detail']]);
+    const detail = `request bodies with Content-Encoding "${encoding}" are not supported; send it plain`;
+    expect([answer.status, answer.json]).toEqual([415, { detail }]);
   });
 
   test('over 64 MB are refused before they are read', async () => {
@@ -363,11 +364,13 @@ describe('the server', () => {
       expect(JSON.parse(text)).toEqual({
         detail: expect.stringMatching(/ 2 are open from this address.*--connections-per-address/),
       });
-      // Nobody who only waits is waited for.
-      const silent = [await opened(), await opened(), await opened()];
-      await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
+      // At once, as many as may be open are answered; further ones are closed without a word.
+      const silent = Array.from({ length: 5 }, () => connect({ port: otherServer.port, host: '127.0.0.1', allowHalfOpen: true })); // prettier-ignore
+      sockets.push(...silent);
+      const answers = await Promise.all(silent.map(allText));
+      expect(answers.map((answer) => answer.slice(0, 12)).toSorted()).toEqual(['', '', '', 'HTTP/1.1 503', 'HTTP/1.1 503']); // prettier-ignore
       expect(await exchanged(first, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
-      for (const socket of [first, second]) socket.destroy();
+      first.destroy();
       await until(async () =>
         (await sendRaw(request, otherServer.port)).startsWith('HTTP/1.1 201 '),
       );
@@ -403,6 +406,14 @@ describe('the server', () => {
 async function exchanged(socket: Socket, text: string): Promise<string> {
   socket.write(text);
   return String((await once(socket, 'data'))[0]);
+}
+
+/** All that comes until the other side has ended the connection; this side stays open if it may. */
+async function allText(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (bytes) => (text += String(bytes)));
+  await once(socket, 'end');
+  return text;
 }
 
 /** Sends bytes over a bare socket; returns all bytes received until the other side closes. */

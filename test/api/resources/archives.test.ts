@@ -299,7 +299,7 @@ describe('while a task runs', () => {
       dataset_id: id,
       records: [{ n: 1 }],
     });
-    expect([refusedAnswer.status, refusedAnswer.json]).toEqual([400, { dataset_id: [expect.stringMatching(/being archived/)] }]); // prettier-ignore
+    expect([refusedAnswer.status, refusedAnswer.json]).toEqual([400, { dataset_id: [expect.stringMatching(/The dataset is being archived; cancel task \d+ to change it\./)] }]); // prettier-ignore
     const exportAnswer = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
     expect(exportAnswer.status).toBe(400);
     releaseMessages();

@@ -1,30 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { startHost } from '../../../scheduler/worker/host.js';
-import type { ToWorker } from '../../../scheduler/worker/messages.js';
 import { until } from '../../until.js';
+import { heldWorker } from '../held-worker.js';
 import { startLab } from '../lab.js';
 
 /* Changes of records whose dataset changes between the time when they learn its columns and the time when they find its records. */
 
-/** While it is set, imports that are prepared wait for the worker. */
-let isHeld = false;
-const heldMessages: ToWorker[] = [];
-let deliver: (message: ToWorker) => void;
-
-const { ann, newDataset } = await startLab({
-  scheduler: {
-    startHost: (...args) => {
-      const host = startHost(...args);
-      deliver = (message) => host.send(message);
-      const send = (message: ToWorker): void => {
-        if (isHeld && message.type === 'run' && message.kind === 'import')
-          heldMessages.push(message);
-        else host.send(message);
-      };
-      return { ...host, send };
-    },
-  },
-});
+const worker = heldWorker();
+const { ann, newDataset } = await startLab({ scheduler: { startHost: worker.startHost } });
 
 /** The records of a dataset; with their ids and commits if `isWhole`. */
 async function recordsOf(datasetId: number, isWhole = false) {
@@ -49,13 +31,13 @@ test.each([
   await change('append', [{ key: 'a', n: 1, o: { x: 1 } }, { key: 'b', n: 2 }]); // prettier-ignore
   const [first] = await recordsOf(dataset_id, true);
   const keyOfFirst = { [key]: first![key] };
-  isHeld = true;
+  worker.hold('import');
   const changeAnswer = change(mode, [{ ...keyOfFirst, n: 7 }]);
-  await until(() => heldMessages.length === 1);
-  isHeld = false;
+  await until(() => worker.held.length === 1);
+  worker.hold(undefined);
   // This commit adds a field, and a member of an object, to the record that the other commit is about to replace.
   expect((await change('upsert', [{ ...keyOfFirst, added: 'x', o: { y: 2 } }])).status).toBe(201);
-  deliver(heldMessages.pop()!);
+  worker.release();
   expect((await changeAnswer).status).toBe(201);
   const [after, other] = await recordsOf(dataset_id);
   expect(Object.fromEntries(Object.entries(after!).filter(([, value]) => value !== null))).toEqual(

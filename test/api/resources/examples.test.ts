@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import { sixColumns, sixRows } from '../../engine/query/six-records.js';
 import { startLab } from '../lab.js';
+import { expectAnswer, readCases } from '../request-cases.js';
 import { idOf, listOf } from '../server.js';
 
-const lines = readFileSync('test/api/resources/examples.txt', 'utf8').split('\n');
-const cases = lines.filter((line) => line !== '' && !line.startsWith('#'));
 const entities: Readonly<Record<string, string>> = { gene: 'gene', variant: 'variant', pmid: 'literature' }; // prettier-ignore
 
 let names: Readonly<Record<string, number>>;
@@ -33,12 +31,6 @@ beforeAll(async () => {
   names = { D: id, G: field('gene'), S: field('stars'), A: field('abstract'), L: callsId };
 });
 
-test.each(cases)('%s', async (line) => {
-  const filledLine = line.replaceAll(/\$([DGSAL])\b/g, (_, name: string) => String(names[name]));
-  const match = /^([A-Z]+) (\S+)( .*)? ==> (\d+)(?: (.*))?$/.exec(filledLine)!;
-  const [, method, path, body, status, part] = match as unknown as [string, string, string, string | undefined, string, string | undefined]; // prettier-ignore
-  const sentBody: unknown = body === undefined ? undefined : JSON.parse(body);
-  const answer = await ann.call(method, path, sentBody);
-  expect([answer.text.slice(0, 300), answer.status]).toEqual([answer.text.slice(0, 300), Number(status)]); // prettier-ignore
-  if (part !== undefined) expect(answer.json).toMatchObject(JSON.parse(part) as object);
-});
+test.each(readCases('test/api/resources/examples.txt'))('%s', (line) =>
+  expectAnswer(line, { ann }, names),
+);

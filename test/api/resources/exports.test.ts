@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
+import { urlSigner } from '../../../api/http/signed-url.js';
 import { exportKeys, keysOf } from '../keys.js';
 import { startLab } from '../lab.js';
 import { until } from '../../until.js';
@@ -196,6 +197,22 @@ describe('exports', () => {
     } finally {
       await own.close();
     }
+  });
+
+  test('that have expired are a 404 also by an address that has expired with them (D12)', async () => {
+    const id = idOf(await run({ format: 'json' }));
+    const past = Date.now() - 5_000;
+    const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
+    const url = server.url + urlSigner(server.key).sign('GET', path, past);
+    const early = await send('', 'GET', url);
+    expect([early.status, early.json]).toEqual([
+      403,
+      { detail: 'The address has expired: ask for another one.' },
+    ]);
+    await server.catalog.exports.update(id, { expiresAt: past });
+    const { status, json } = await send('', 'GET', url);
+    const detail = `The file of the export expired at ${new Date(past).toISOString()}. Export the records again.`;
+    expect([status, json]).toEqual([404, { detail }]);
   });
 
   test('of a deleted dataset go with it', async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, truncate } from 'node:fs/promises';
 import { budgets } from '../../../engine/core/budgets.js';
 import { sweepExpired } from '../../../scheduler/queue/sweep.js';
 import { startLab } from '../lab.js';
@@ -130,6 +130,7 @@ describe('an upload in parts (D8)', () => {
     expect(await partFolders()).not.toContain(String(upload.id));
     // The answer may have been lost.
     expect((await completeUpload(upload, etags)).status).toBe(200);
+    expect((await refreshUrls(upload)).status).toBe(404);
     expect((await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
   });
 
@@ -206,11 +207,24 @@ describe('an upload in parts (D8)', () => {
     ]);
     expect([refusedAnswer.status, refusedAnswer.json['detail']]).toEqual([
       400,
-      expect.stringContaining('md5'),
+      expect.stringMatching(
+        /^The file's md5 is \w+, but \w+ was announced: send the parts that differ again\.$/,
+      ),
     ]);
     const repaired = await sendPart(upload, first!);
     expect((await completeUpload(upload, [repaired, ...etags.slice(1)])).status).toBe(200);
   });
+
+  test('is not completed from parts that the disk has damaged', async () => {
+    const upload = await startUpload();
+    const etags = await allSent(upload);
+    const folder = server.data.partsOf({ id: upload.id, revision: 1 });
+    const [name] = await readdir(folder);
+    await truncate(`${folder}/${name!}`, 1);
+    const { status, json } = await completeUpload(upload, etags);
+    expect([status, json]).toEqual([500, { detail: 'Internal server error' }]);
+    expect(server.logs.find((line) => line.includes('"event":"error"'))).toContain(`The parts of the file ${upload.id} have `);
+  }); // prettier-ignore
 
   test('refuses parts that are too short, too long or damaged, and parts that the file does not have', async () => {
     const upload = await startUpload();

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
+import { exchangeRefreshToken } from '../../../engine/catalog/grant-exchange.js';
 import { startLab } from '../lab.js';
 import { clientFor, idOf, listOf, send, type Answer, type Client } from '../server.js';
 import { Browser } from './browser.js';
@@ -255,22 +256,24 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
 });
 
 describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', () => {
-  test.each<[string, Fields, string]>([
-    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no response type', { response_type: '' }, 'invalid_request'],
-    ['an unknown scope', { scope: 'read admin' }, 'invalid_scope'],
-    ['the challenge method plain', { ...pkce, code_challenge_method: 'plain' }, 'invalid_request'],
-    ['no challenge method, which means plain', { code_challenge: challenge }, 'invalid_request'],
-    ['a challenge that is none', { ...pkce, code_challenge: 'x' }, 'invalid_request'],
-    ['a method without a challenge', { code_challenge_method: 'S256' }, 'invalid_request'],
+  // prettier-ignore
+  test.each<[string, Fields, string, string]>([
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type', 'The only response_type is code.'],
+    ['no response type', { response_type: '' }, 'invalid_request', 'response_type is missing.'],
+    ['an unknown scope', { scope: 'read admin' }, 'invalid_scope', 'The application may only have read write.'],
+    ['the challenge method plain', { ...pkce, code_challenge_method: 'plain' }, 'invalid_request', 'code_challenge_method must be S256.'],
+    ['no challenge method, which means plain', { code_challenge: challenge }, 'invalid_request', 'code_challenge_method must be S256.'],
+    ['a challenge that is none', { ...pkce, code_challenge: 'x' }, 'invalid_request', 'code_challenge must be base64url of a SHA-256.'],
+    ['a method without a challenge', { code_challenge_method: 'S256' }, 'invalid_request', 'code_challenge_method without code_challenge.'],
   ])(
     '%s leads back to the application only when the user follows the link',
-    async (_, more, error) => {
+    async (_, more, error, reason) => {
       const answer = await send(server.url, 'GET', authorizationUrl(confidential, more));
       expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
       const link = /href="([^"]*)"/.exec(answer.text)?.[1]?.replaceAll('&#38;', '&') ?? '';
       const query = new URL(link).searchParams;
       expect([link.startsWith(callback), query.get('error'), query.get('state')]).toEqual([true, error, 's t&=']); // prettier-ignore
+      expect([query.get('error_description'), answer.text.includes(reason)]).toEqual([reason, true]); // prettier-ignore
     },
   );
 
@@ -590,6 +593,28 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
     for (const scope of ['read write', 'write', 'admin'])
       expect(failure(await refresh({ ...widerScope, scope }))).toEqual([400, 'invalid_scope']);
     expect((await refresh(widerScope)).status).toBe(200);
+  });
+
+  test('gives no more than the application may have by now', async () => {
+    const app = await registerApp({ scopes: 'read write' });
+    const { json } = await exchange({ code: await codeFor(app), ...keys(app) });
+    await ann.patch(`/v2/applications/${app.id}`, { scopes: 'read' });
+    const answer = await refresh({ refresh_token: String(json['refresh_token']), ...keys(app) });
+    expect([answer.status, answer.json]).toEqual([
+      400,
+      { error: 'invalid_scope', error_description: 'The application may only have read.' },
+    ]);
+  });
+
+  test('ends with the grant', async () => {
+    const { refresh_token } = await tokens();
+    const application = (await server.catalog.applications.get(Number(confidential.id)))!;
+    const later = Date.now() + 10 * 365 * 24 * 3_600_000;
+    const asked = { token: String(refresh_token), scope: undefined };
+    const refused = await server.catalog.transaction((tx) =>
+      exchangeRefreshToken(tx, application, asked, server.key, later),
+    );
+    expect(refused).toEqual({ error: 'invalid_grant', reason: 'The refresh token has expired.' });
   });
 
   test('is not stored, and neither are codes and access tokens (A7)', async () => {

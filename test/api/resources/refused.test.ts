@@ -30,6 +30,11 @@ test('a dataset that lacks a log entry takes no imports and no queries and says 
       400,
       { dataset_id: [expect.stringMatching(reason)] },
     ]);
+    const archivedAnswer = await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' });
+    expect([archivedAnswer.status, archivedAnswer.json]).toEqual([
+      400,
+      { storage_class: ['The dataset is unavailable and cannot be archived.'] },
+    ]);
     for (const [path, body] of [
       [`/v2/datasets/${id}/data`, {}],
       ['/v2/dataset_exports', { dataset_id: id, format: 'json' }],

@@ -38,6 +38,10 @@ async function objectOf(id: number): Promise<Record<string, unknown>> {
   return (await ann.get(`/v2/objects/${id}`)).json;
 }
 
+const md5Text = `the body's md5 is ${md5.toString('hex')}, but ${'0'.repeat(32)} was announced`;
+const sizeText = (announced: number): string =>
+  `the body has ${content.length} bytes, but the file was announced with ${announced}`;
+
 describe('uploads (D8)', () => {
   test.each(['application/json', 'text/csv', 'gzip', 'multipart/form-data', ''])(
     'take the bytes raw as %j, without credentials, and answer 200 with the md5',
@@ -64,21 +68,25 @@ describe('uploads (D8)', () => {
   });
 
   test.each([
-    ['too short', { size: 20 }, content, {}],
-    ['too long', { size: 5 }, content, {}],
-    ['another md5 than announced', { md5: '0'.repeat(32) }, content, {}],
+    ['too short', { size: 20 }, {}, sizeText(20)],
+    ['too long', { size: 5 }, {}, sizeText(5)],
+    ['another md5 than announced', { md5: '0'.repeat(32) }, {}, md5Text],
     [
       'another md5 than its header',
       {},
-      content,
       { 'content-md5': Buffer.alloc(16).toString('base64') },
+      md5Text,
     ],
-    ['a malformed Content-MD5', {}, content, { 'content-md5': 'nonsense' }],
-  ])('refuse a body that is %s', async (_name, more, body, headers) => {
+    [
+      'a malformed Content-MD5',
+      {},
+      { 'content-md5': 'nonsense' },
+      'Content-MD5 must be the base64 text of 16 bytes',
+    ],
+  ])('refuse a body that is %s', async (_name, more, headers, detail) => {
     const { id, url } = await newFile(more);
-    const answer = await putContent(url, body, headers);
-    expect(answer.status).toBe(400);
-    expect(Object.keys(answer.json)).toEqual(['detail']);
+    const answer = await putContent(url, content, headers);
+    expect([answer.status, answer.json]).toEqual([400, { detail }]);
     expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
     expect((await ann.get(`/v2/objects/${id}/download`)).status).toBe(400);
   });
@@ -94,6 +102,17 @@ describe('uploads (D8)', () => {
     const response = await fetch(url, { method: 'PUT', body, duplex: 'half' });
     expect(response.status).toBe(200);
     expect(await objectOf(id)).toMatchObject({ availability: 'available' });
+  });
+
+  test.each([
+    ['too short', content.length + 1, sizeText(content.length + 1)],
+    ['too long', 5, 'the body has more than the 5 bytes announced'],
+  ])('without a length are refused once they turn out to be %s', async (_name, size, detail) => {
+    const { id, url } = await newFile({ size });
+    const body = new Blob([content]).stream();
+    const response = await fetch(url, { method: 'PUT', body, duplex: 'half' });
+    expect([response.status, await response.json()]).toEqual([400, { detail }]);
+    expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
   });
 
   test('that break off leave nothing', async () => {
@@ -235,7 +254,11 @@ describe('downloads', () => {
     const answer = await send('', 'GET', address, undefined, { range });
     expect(answer.status).toBe(status);
     if (text !== undefined) expect(answer.text).toBe(text);
-    else expect(answer.headers.get('content-range')).toBe(`bytes */${content.length}`);
+    else {
+      expect(answer.headers.get('content-range')).toBe(`bytes */${content.length}`);
+      const detail = `the file has ${content.length} bytes; the range begins beyond its end`;
+      expect(answer.json).toEqual({ detail });
+    }
   });
 
   test('answer HEAD with the length and no body', async () => {

@@ -138,3 +138,11 @@ test('the last use of a token is recorded at most once a minute', async () => {
   expect((await tokens.list({}, everyRow)).total).toBe(2);
   await newWorld.catalog.close();
 });
+
+test('an account has a domain of its own', async () => {
+  const { catalog } = await CatalogWorld.make();
+  await catalog.accounts.create({ domain: 'lab' });
+  await expect(catalog.accounts.create({ domain: 'LAB' })).rejects.toThrow(
+    'An account with the domain LAB exists already.',
+  );
+});

@@ -97,14 +97,11 @@ class Lexer {
     const parts = this.#parts(
       (char) => specialCharacters.has(char) || (char === ':' && !this.#isValue),
     );
-    const [only] = parts;
     const raw = this.text.slice(start, this.#at);
     if (this.text[this.#at] === '~') throw fuzzyProblem(this.#at);
     if (this.text[this.#at] === ':' && !this.#isValue) return this.#field(start, parts);
     const operator = Object.hasOwn(operators, raw) ? operators[raw] : undefined;
     if (operator && !this.#isValue) return { kind: operator, at: start };
-    if (only === undefined)
-      throw new Problem(`Unexpected ${this.text[start]!}, ${atPosition(start)}`);
     return { kind: 'term', parts, at: start };
   }
 

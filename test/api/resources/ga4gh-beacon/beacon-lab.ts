@@ -71,7 +71,7 @@ export interface BeaconLab extends Lab {
   /** A client without credentials. */
   readonly anybody: Client;
   /** Creates a dataset from the VCF file or the given records, and sets its granularity. */
-  newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number }): Promise<number>; // prettier-ignore
+  newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number; fields?: readonly object[] }): Promise<number>; // prettier-ignore
   setGranularity(dataset: number, granularity: string): Promise<Answer>;
   /** The `_id` of the first record of a dataset. */
   firstRecord(dataset: number): Promise<string>;

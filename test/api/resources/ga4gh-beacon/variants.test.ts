@@ -4,7 +4,7 @@ import { calls, startBeaconLab, type Call } from './beacon-lab.js';
 
 /* The variants that a beacon finds, compared with a loop over the lines of the file. Positions of requests are 0-based. */
 
-const { ann, newBeacon } = await startBeaconLab();
+const { ann, firstRecord, newBeacon } = await startBeaconLab();
 
 let id: number;
 /** A dataset whose only field is the variant. */
@@ -165,11 +165,35 @@ describe('a request by what a variant is', () => {
     [{ geneId: 'BRCA2' }, 'no field of the entity type gene', true],
     [{ aminoacidChange: 'V600E' }, 'no field of changes of proteins', true],
     [{ genomicAlleleShortForm: 'x' }, 'no field of HGVS names', true],
+    [
+      { referenceBases: 'A', alternateBases: 'T' },
+      'The dataset has no field reference_allele.',
+      true,
+    ],
     [{ referenceName: '17', start: '1,2', end: '3,4' }, 'no genomic_coordinates', true],
   ])('%j is an error where no dataset can tell', async (parameters, message, isBare) => {
     const { status, json } = await ask(parameters, isBare ? bareBeacon : id);
     expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
   });
+
+  test('a dataset without variants says so, also where one variant of it is asked for', async () => {
+    const plain = await newBeacon('record', { records: [{ gene: 'TP53' }] });
+    const errorMessage = 'The dataset has no field with the entity type variant.';
+    const record = await firstRecord(plain);
+    for (const answer of [await ask({ geneId: 'TP53' }, plain), await ann.get(`/beacon/v2/acme/g_variants/${plain}:${record}`)])
+      expect([answer.status, answer.json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(errorMessage) }]);
+    await ann.delete(`/v2/objects/${plain}/beacon`);
+  }); // prettier-ignore
+
+  test('a filter of a long text takes no wildcards', async () => {
+    const records = [{ variant: 'GRCH38-13-100-100-A', note: 'x' }];
+    const noted = await newBeacon('record', { records, fields: [{ name: 'note', data_type: 'text' }] });
+    const filters = [{ id: 'note', operator: '=', value: '%x%' }];
+    const { status, json } = await ann.post(`/beacon/v2/acme/datasets/${noted}/g_variants`, { query: { filters } });
+    const errorMessage = expect.stringContaining('filters: note is a long text, whose values have no wildcards.');
+    expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage }]);
+    await ann.delete(`/v2/objects/${noted}/beacon`);
+  }); // prettier-ignore
 
   test('the datasets that cannot tell are named beside those that can', async () => {
     const { status, json } = await ann.get('/beacon/v2/acme/g_variants?geneId=BRCA2&requestedGranularity=count'); // prettier-ignore
@@ -183,16 +207,23 @@ describe('a malformed request', () => {
     [{ start: '1' }, 'start: A position needs a referenceName.'],
     [{ assemblyId: 'GRCh38' }, 'assemblyId: An assembly needs'],
     [{ referenceName: '13' }, 'start: A referenceName needs a start'],
+    [{ geneId: 'x'.repeat(201) }, 'geneId: Must have at most 200 characters.'],
     [{ referenceName: '13', start: '1' }, 'alternateBases: A start without an end'],
     [{ referenceName: '13', start: '1,2' }, 'end: Two values of start'],
-    [{ referenceName: '13', start: '1,2', end: '3' }, 'end: start has 2 value(s) and end 1'],
+    [
+      { referenceName: '13', start: '1,2', end: '3' },
+      'end: start has 2 value(s) and end 1: give one of each for a range, two for brackets.',
+    ],
     [{ referenceName: '13', start: '2,1', end: '3,4' }, 'start: The second value'],
     [{ referenceName: '13', start: '5', end: '5' }, 'end: Must be greater than start'],
     [{ referenceName: '13', start: '-1', end: '5' }, 'start: Must be one or two whole numbers'],
     [{ referenceName: '13', start: '1,2,3', end: '5' }, 'start: Must be one or two whole numbers'],
     [{ referenceName: '13', start: '1e3', end: '5' }, 'start: Must be one or two whole numbers'],
     [{ referenceName: '13', start: '1', alternateBases: '.*(' }, 'alternateBases: Must be at most'],
-    [{ referenceName: '13', start: '1', alternateBases: '' }, 'alternateBases: Where one allele'],
+    [
+      { referenceName: '13', start: '1', alternateBases: '' },
+      'alternateBases: Where one allele is empty, the other must be given and have a base.',
+    ],
     [{ ...on13, start: '1', end: '9', referenceBases: 'A', alternateBases: '' }, 'start: An empty allele'], // prettier-ignore
     [{ assemblyId: 'mm10', referenceName: '13', start: '1', end: '2' }, 'assemblyId: Expected GRCh37'], // prettier-ignore
     [{ assemblyId: 'GRCh37', referenceName: 'NC_000013.11', start: '1', end: '2' }, 'referenceName: NC_000013.11 is a sequence of GRCh38'], // prettier-ignore

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { expect } from '@jest/globals';
+import type { Client } from './server.js';
+
+/** The cases of a file: a line each, but for empty lines and those that begin with `#`. */
+export function readCases(file: string): readonly string[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/**
+ * Carries out a case: `[client] METHOD path [body] ==> status [part of the answer]`, where `$NAME` stands for the value of a name. The first
+ * client sends it if it names none.
+ */
+export async function expectAnswer(
+  line: string,
+  clients: Readonly<Record<string, Client>>,
+  names: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const filledLine = line.replaceAll(/\$([A-Z]\w*)/g, (_, name: string) => String(names[name]));
+  const match = /^(?:([a-z]+) )?([A-Z]+) (\S+)( .*)? ==> (\d+)(?: (.*))?$/.exec(filledLine)!;
+  const [, name, method, path, body, status, part] = match as unknown as [string, string | undefined, string, string, string | undefined, string, string | undefined]; // prettier-ignore
+  const client = name === undefined ? Object.values(clients)[0]! : clients[name]!;
+  const sentBody: unknown = body === undefined ? undefined : JSON.parse(body);
+  const answer = await client.call(method, path, sentBody);
+  expect([answer.text.slice(0, 300), answer.status]).toEqual([answer.text.slice(0, 300), Number(status)]); // prettier-ignore
+  if (part !== undefined) expect(JSON.parse(answer.text)).toMatchObject(JSON.parse(part) as object);
+}

@@ -1,0 +1,16 @@
+import { budgets } from '../engine/core/budgets.js';
+
+/** Does work while some budgets have other values. */
+export async function withBudgets(
+  values: Partial<Record<keyof typeof budgets, number>>,
+  work: () => Promise<void>,
+): Promise<void> {
+  // prettier-ignore
+  const before = { ...budgets };
+  Object.assign(budgets, values);
+  try {
+    await work();
+  } finally {
+    Object.assign(budgets, before);
+  }
+}
