@@ -1,17 +1,23 @@
 import type { Column, Columns } from '../../core/types.js';
+import { reservedColumns } from '../../store/arrow.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 
 /** True for a field whose segments have a text index: a stored text field, also in objects and lists. */
-export function isIndexable(columns: Columns, { type, path }: FieldRef): boolean {
-  if (type !== 'text') return false;
-  let found: Column | undefined;
+export function isIndexable(columns: Columns, field: FieldRef): boolean {
+  return field.type === 'text' && columnOf(field, columns)?.type === 'text';
+}
+
+/** The column of a field among those of a dataset (without the reserved ones) and the reserved ones; undefined if no record stores the field. */
+export function columnOf({ path }: FieldRef, columns: Columns): Column | undefined {
+  let siblings: Columns | undefined = [...reservedColumns, ...columns];
+  let column: Column | undefined;
   for (const name of path) {
-    const siblingColumns: Columns = found === undefined ? columns : (found.children ?? []);
-    found = siblingColumns.find((column) => column.name === name);
-    if (found === undefined) return false;
+    column = siblings?.find((candidate) => candidate.name === name);
+    if (column === undefined) return undefined;
+    siblings = column.children;
   }
-  return found?.type === 'text';
+  return column;
 }
 
 /** The index does not tell the relevance of a phrase that may begin in one value of a list and end in another. */
