@@ -76,7 +76,7 @@ export function competitiveRows(
     ranking.wants(scoreOf(clauses, tier, found, (condition) => scores.get(condition) ?? 0));
   const most = new Map([...found].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
   const selected = new Uint8Array(rows);
-  // Rows that satisfy these conditions alone are not wanted: each row that is satisfies another one (MaxScore; Turtle and Flood 1995).
+  // A row that satisfies only these is not wanted, so that the wanted rows are among those of the other conditions (MaxScore; Turtle and Flood 1995).
   const insufficient = new Map<Predicate, number>();
   const ascending = [...most].sort((a, b) => soloScore(a) - soloScore(b));
   for (const [condition, greatest] of ascending) {

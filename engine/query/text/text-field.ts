@@ -10,13 +10,10 @@ export function isIndexable(columns: Columns, field: FieldRef): boolean {
 
 /** The column of a field among those of a dataset (without the reserved ones) and the reserved ones; undefined if no record stores the field. */
 export function columnOf({ path }: FieldRef, columns: Columns): Column | undefined {
-  let siblings: Columns | undefined = [...reservedColumns, ...columns];
-  let column: Column | undefined;
-  for (const name of path) {
-    column = siblings?.find((candidate) => candidate.name === name);
-    if (column === undefined) return undefined;
-    siblings = column.children;
-  }
+  const [top, ...below] = path;
+  const isTop = ({ name }: Column): boolean => name === top;
+  let column = reservedColumns.find(isTop) ?? columns.find(isTop);
+  for (const name of below) column = column?.children?.find((child) => child.name === name);
   return column;
 }
 
