@@ -14,8 +14,8 @@ const greatestRatio = 2;
 /** Measures the first answer of each engine after its start: every question is the only one of a process. */
 export async function measureCold(dataset: QueryDataset): Promise<QuestionTable> {
   const engines = comparedEngines(dataset);
-  const segments = join(dataset.data, 'datasets');
-  for (const folder of [segments, tablesFolder(dataset.records)]) await readThrough(folder);
+  for (const folder of [segmentsFolder(dataset), tablesFolder(dataset.records)])
+    await readThrough(folder);
   const title = `${dataset.records.toLocaleString('en-US')} records, cold`;
   return questionTable(
     title,
@@ -25,8 +25,11 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
   );
 }
 
+/** The folder with the files of the dataset. */
+export const segmentsFolder = ({ data }: QueryDataset): string => join(data, 'datasets');
+
 /** Medians over a few starts, in which the engines take turns. */
-async function firstAnswers(
+export async function firstAnswers(
   question: Question,
   engines: readonly ComparedEngine[],
 ): Promise<EngineTimes> {
@@ -50,7 +53,7 @@ async function firstAnswers(
 }
 
 /** Reads all files once, so that the system has their pages in memory, as far as it has room. */
-async function readThrough(folder: string): Promise<void> {
+export async function readThrough(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const bytes = createReadStream(join(entry.parentPath, entry.name), { highWaterMark: 1 << 20 });

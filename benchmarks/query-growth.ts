@@ -1,4 +1,8 @@
+import { firstAnswers, readThrough, segmentsFolder } from './query-cold.js';
 import type { QueryDataset } from './query-dataset.js';
+import { comparedEngines } from './query-engines.js';
+import { questions } from './query-questions.js';
+import { Asker } from './query-warm.js';
 import type { Line } from './table.js';
 
 /** Questions whose time must not grow with the dataset. */
@@ -19,6 +23,26 @@ export interface SizeResult {
   /** Milliseconds by the name of the question. */
   readonly warm: ReadonlyMap<string, number>;
   readonly cold: ReadonlyMap<string, number>;
+}
+
+/** Asks the questions whose time must not grow, without the peers. */
+export async function measureGrowth(dataset: QueryDataset): Promise<SizeResult> {
+  const asked = questions(dataset.sample).filter(({ name }) => growthNames.includes(name));
+  const [ours] = comparedEngines(dataset);
+  const [warm, cold] = [new Map<string, number>(), new Map<string, number>()];
+  const engine = await ours!.open();
+  try {
+    const asker = new Asker();
+    await asker.warmAll(asked, () => [engine]);
+    for (const question of asked)
+      warm.set(question.name, (await asker.timed(question, [engine]))[0]!);
+  } finally {
+    await engine.close();
+  }
+  await readThrough(segmentsFolder(dataset));
+  for (const question of asked)
+    cold.set(question.name, (await firstAnswers(question, [ours!]))[0]!);
+  return { dataset, warm, cold };
 }
 
 /** Compares a larger dataset with a smaller one: questions with few matches, the import per record and the memory of the worker. */

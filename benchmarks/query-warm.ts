@@ -36,10 +36,7 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
     const enginesAsked = (question: Question): readonly (OpenedEngine | null)[] =>
       enginesToCompare.map((engine, i) => (engine.answers(question) ? openedEngines[i]! : null));
     const asker = new Asker();
-    for (let pass = 0; pass < passes; pass++) {
-      for (const question of all)
-        for (const engine of enginesAsked(question)) if (engine) await asker.warm(engine, question);
-    }
+    await asker.warmAll(all, enginesAsked);
     const title = `${dataset.records.toLocaleString('en-US')} records, warm`;
     const usual = isLarge(dataset.records) ? 1.2 : 1;
     const table = await questionTable(
@@ -57,8 +54,18 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
 }
 
 /** Asks questions again and again, slow ones less often. */
-class Asker {
+export class Asker {
   readonly #spentMs = new Map<string, number>();
+
+  /** Asks all questions of their engines in turn, until the engines are warm. */
+  async warmAll(
+    all: readonly Question[],
+    enginesAsked: (question: Question) => readonly (OpenedEngine | null)[],
+  ): Promise<void> {
+    for (let pass = 0; pass < passes; pass++)
+      for (const question of all)
+        for (const engine of enginesAsked(question)) if (engine) await this.warm(engine, question);
+  }
 
   /** Asks once, unless the engine has worked on the question for long enough. A failure is for `timed` to report. */
   async warm(engine: OpenedEngine, question: Question): Promise<void> {

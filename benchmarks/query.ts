@@ -3,7 +3,7 @@ import { measureCommits } from './query-commits.js';
 import { queryDataset } from './query-dataset.js';
 import { measureExport } from './query-export.js';
 import { firstPageLine } from './query-first-page.js';
-import { type SizeResult, growthLines } from './query-growth.js';
+import { type SizeResult, growthLines, measureGrowth } from './query-growth.js';
 import { peerVersions } from './query-tables.js';
 import { measureThroughput } from './query-throughput.js';
 import { measureWarm } from './query-warm.js';
@@ -14,7 +14,7 @@ const sizes = [5_000_000, 50_000_000];
 const quickSizes = [20_000];
 
 /** The parts of the comparison, which a flag of their name selects. */
-const parts = ['warm', 'cold', 'export', 'start'] as const;
+const parts = ['warm', 'cold', 'growth', 'export', 'start'] as const;
 type BenchmarkPart = (typeof parts)[number];
 
 /**
@@ -83,8 +83,12 @@ async function compareEngines(
         : []),
     ];
     if (otherRows.length > 0) add(`**${size}, words and export**\n\n${markdownTable(otherRows)}`);
-    const noTimes = new Map<string, number>();
-    results.push({ dataset, warm: warm?.questions.times ?? noTimes, cold: cold?.times ?? noTimes });
+    if (!wanted.has('growth') || sizesToCompare.length === 1) continue;
+    results.push(
+      warm && cold
+        ? { dataset, warm: warm.questions.times, cold: cold.times }
+        : await measureGrowth(dataset),
+    );
   }
   const [small, ...larger] = results;
   for (const large of larger) {

@@ -17,8 +17,12 @@ export interface Bm25Weight {
   readonly slope: number;
 }
 
+/** The weight of a condition that no record satisfies. */
+export const noWeight: Bm25Weight = { most: 0, base: 0, slope: 0 };
+
 /** The factors for a phrase that `found` records contain. */
 export function bm25Weight({ records, tokens }: FieldStatistics, found: number): Bm25Weight {
+  if (found === 0) return noWeight;
   const average = tokens > 0 && records > 0 ? tokens / records : 1;
   return {
     most: inverseDocumentFrequency(records, found) * (k1 + 1),

@@ -1,5 +1,5 @@
 import { compareBytes } from './bytes.js';
-import { bm25, tierOf, type Bm25Weight } from './bm25.js';
+import { bm25, type Bm25Weight } from './bm25.js';
 import type { ColumnMatcher, TextQuery } from './column-matcher.js';
 import type { ScoreOf } from './postings.js';
 import { Ranking, scoresByText, type RankedPage, type RankedRow } from './ranking.js';
@@ -16,6 +16,8 @@ export interface RankedPhrase {
 export interface TextSearch {
   readonly query: TextQuery;
   readonly phrases: readonly RankedPhrase[];
+  /** What each phrase adds to the score of the texts that contain it besides its BM25 (`tierOf`). */
+  readonly tier: number;
   readonly page: RankedPage;
 }
 
@@ -35,9 +37,8 @@ export interface FoundTexts {
 /** Searches segments, in ascending order of their numbers, and yields after each one. */
 export function* search(
   segments: readonly SearchedSegment[],
-  { query, phrases, page }: TextSearch,
+  { query, phrases, tier, page }: TextSearch,
 ): Generator<void, FoundTexts> {
-  const tier = tierOf(phrases.map(({ weight }) => weight));
   const scores = phrases.map(
     ({ boost, weight }): ScoreOf =>
       (times, words) =>

@@ -1,8 +1,8 @@
-import type { Bm25Weight } from '../../text/bm25.js';
 import type { Ranking } from '../../text/ranking.js';
 import type { Predicate } from '../predicate/predicate.js';
-import type { Leaf, RankedClause } from '../text/relevance.js';
-import { isSparse, type SelectionVector } from './match/selection-vector.js';
+import type { RankedClause } from '../text/relevance.js';
+import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
+import { andInto, orInto } from './selection-bytes.js';
 
 /** The texts of a segment that satisfy a condition, and their scores. */
 export interface LeafHits {
@@ -25,59 +25,102 @@ export function constantHits(rows: Int32Array): LeafHits {
   return { texts: rows, scores, most: 1, textOf: undefined, isUnweighted: true };
 }
 
-/** An upper bound of the scores in a segment, computed by the same operations as the scores, so that it is rounded the same way. */
+/** An upper bound of the scores in a segment. */
 export function maxScore(
   clauses: readonly RankedClause[],
   tier: number,
   found: ReadonlyMap<Predicate, LeafHits>,
 ): number {
-  let most = 0;
-  for (const clause of clauses) {
-    const { boost, leaves } = clause;
-    let sum = addsTier(clause, clauses) && mayHold(clause.item, found) ? tier : 0;
-    for (const [leaf, weight] of leaves) sum += maxOf(leaf, weight, found);
-    most += boost * sum;
-  }
-  return most;
+  return scoreOf(clauses, tier, found, (condition) => found.get(condition)!.most);
 }
 
 /**
- * If a single condition ranks many rows with texts of their own, the rows whose score the page may need: a few thousand for a term of 450,000 rows.
- * Undefined if every row has to be scored.
+ * The score of a row whose conditions have these scores, which are 0 for those that it does not satisfy. It grows with each of them: the operations are
+ * those of `scoresByRow`, which round alike.
+ */
+function scoreOf(
+  clauses: readonly RankedClause[],
+  tier: number,
+  found: ReadonlyMap<Predicate, LeafHits>,
+  own: (condition: Predicate) => number,
+): number {
+  const holds = (item: Predicate): boolean => {
+    if (item.kind === 'or') return item.items.some(holds);
+    return item.kind === 'and' ? item.items.every(holds) : own(item) > 0;
+  };
+  let total = 0;
+  for (const clause of clauses) {
+    let sum = addsTier(clause, clauses) && holds(clause.item) ? tier : 0;
+    for (const [leaf, { most }] of clause.leaves)
+      sum += (found.get(leaf)!.isUnweighted ? most : 1) * own(leaf);
+    total += clause.boost * sum;
+  }
+  return total;
+}
+
+/**
+ * The matching rows whose score the page may need: a few thousand for a term of 450,000 rows. Undefined if every matching row has to be scored, or if
+ * they are few.
  */
 export function competitiveRows(
-  rows: SelectionVector,
+  matching: SelectionVector,
+  rows: number,
   clauses: readonly RankedClause[],
+  tier: number,
   found: ReadonlyMap<Predicate, LeafHits>,
   ranking: Ranking,
 ): Int32Array | undefined {
-  const [only, ...others] = clauses.flatMap(({ boost, leaves }) =>
-    leaves.map(([leaf]) => ({ boost, hits: found.get(leaf)! })),
-  );
-  const isMany = rows !== 'none' && (rows === 'all' || !isSparse(rows));
-  if (!isMany || only === undefined || others.length > 0 || only.hits.textOf) return undefined;
-  if (only.hits.isUnweighted || found.size > 1) return undefined;
+  if (matching === 'none' || (matching !== 'all' && isSparse(matching))) return undefined;
   if (ranking.wants(0)) return undefined;
-  const { boost, hits } = only;
-  const { texts, scores } = hits;
-  const wanted: number[] = [];
-  for (let i = 0; i < texts.length; i++) {
-    const row = texts[i]!;
-    if (!ranking.wants(boost * scores[i]!)) continue;
-    if (rows === 'all' || rows[row] === 1) wanted.push(row);
+  const isWanted = (scores: ReadonlyMap<Predicate, number>): boolean =>
+    ranking.wants(scoreOf(clauses, tier, found, (condition) => scores.get(condition) ?? 0));
+  const most = new Map([...found].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
+  const selected = new Uint8Array(rows);
+  // A row that satisfies only these is not wanted, so that the wanted rows are among those of the other conditions (MaxScore; Turtle and Flood 1995).
+  const insufficient = new Map<Predicate, number>();
+  const ascending = [...most].sort((a, b) => soloScore(a) - soloScore(b));
+  for (const [condition, greatest] of ascending) {
+    if (!isWanted(insufficient.set(condition, greatest))) continue;
+    const unwanted = greatestUnwanted(greatest, (score) =>
+      isWanted(new Map(most).set(condition, score)),
+    );
+    selectRows(selected, found.get(condition)!, unwanted);
   }
-  return Int32Array.from(wanted);
+  if (matching !== 'all') andInto(selected, matching);
+  return rowNumbers(selected, rows);
+
+  function soloScore([condition, greatest]: readonly [Predicate, number]): number {
+    return scoreOf(clauses, tier, found, (each) => (each === condition ? greatest : 0));
+  }
 }
 
-function maxOf(leaf: Leaf, weight: Bm25Weight, found: ReadonlyMap<Predicate, LeafHits>): number {
-  const { most, isUnweighted } = found.get(leaf)!;
-  return isUnweighted ? weight.most * most : most;
+/** The greatest score that is not wanted, or a little less, or 0; `greatest` is wanted. */
+function greatestUnwanted(greatest: number, isWanted: (score: number) => boolean): number {
+  let [low, high] = [0, greatest];
+  for (let round = 0; round < 40; round++) {
+    const middle = (low + high) / 2;
+    if (isWanted(middle)) high = middle;
+    else low = middle;
+  }
+  return low;
 }
 
-function mayHold(item: Predicate, found: ReadonlyMap<Predicate, LeafHits>): boolean {
-  if (item.kind === 'or' || item.kind === 'and')
-    return item.items.some((each) => mayHold(each, found));
-  return found.get(item)!.most > 0;
+/** Selects the rows of texts with a score above this one. */
+function selectRows(
+  selected: Uint8Array,
+  { texts, scores, textOf }: LeafHits,
+  above: number,
+): void {
+  if (textOf === undefined) {
+    for (let i = 0; i < texts.length; i++) if (scores[i]! > above) selected[texts[i]!] = 1;
+    return;
+  }
+  const isWanted = new Uint8Array(texts.at(-1)! + 2);
+  for (let i = 0; i < texts.length; i++) if (scores[i]! > above) isWanted[texts[i]! + 1] = 1;
+  for (let row = 0; row < selected.length; row++) {
+    const text = textOf[row]!;
+    if (text < isWanted.length) selected[row]! |= isWanted[text]!;
+  }
 }
 
 /** Whether a satisfied clause adds the constant of relevance.ts that ranks by the number of clauses: not if it is the only clause and its conditions have scores. */
@@ -94,15 +137,16 @@ export function scoresByRow(
 ): Float64Array {
   const total = new Float64Array(rows.length);
   const byRow = new Map<Predicate, Float64Array>();
-  for (const [leaf, hits] of found) byRow.set(leaf, spreadScores(hits, rows));
+  for (const [leaf, hits] of found) if (hits.most > 0) byRow.set(leaf, spreadScores(hits, rows));
   for (const clause of clauses) {
     const sum = new Float64Array(rows.length);
     if (addsTier(clause, clauses)) {
-      const isSatisfied = satisfiedRows(clause.item, byRow);
+      const isSatisfied = satisfiedRows(clause.item, byRow, rows.length);
       for (let i = 0; i < sum.length; i++) sum[i] = isSatisfied[i] === 1 ? tier : 0;
     }
     for (const [leaf, { most }] of clause.leaves) {
-      const own = byRow.get(leaf)!;
+      const own = byRow.get(leaf);
+      if (own === undefined) continue;
       const factor = found.get(leaf)!.isUnweighted ? most : 1;
       for (let i = 0; i < sum.length; i++) sum[i]! += factor * own[i]!;
     }
@@ -131,16 +175,21 @@ function spreadScores({ texts, scores, textOf }: LeafHits, rows: Int32Array): Fl
 }
 
 /** For each row, 1 if it satisfies the clause. */
-function satisfiedRows(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>): Uint8Array {
+function satisfiedRows(
+  item: Predicate,
+  scores: ReadonlyMap<Predicate, Float64Array>,
+  count: number,
+): Uint8Array {
+  const holds = new Uint8Array(count);
   if (item.kind !== 'and' && item.kind !== 'or') {
-    const scores = found.get(item)!;
-    const holds = new Uint8Array(scores.length);
-    for (let i = 0; i < scores.length; i++) if (scores[i]! > 0) holds[i] = 1;
+    const own = scores.get(item);
+    if (own !== undefined) for (let i = 0; i < count; i++) if (own[i]! > 0) holds[i] = 1;
     return holds;
   }
-  const [first, ...others] = item.items.map((each) => satisfiedRows(each, found));
-  for (const other of others)
-    for (let i = 0; i < other.length; i++)
-      first![i] = item.kind === 'and' ? first![i]! & other[i]! : first![i]! | other[i]!;
-  return first!;
+  for (const [at, each] of item.items.entries()) {
+    const other = satisfiedRows(each, scores, count);
+    if (at === 0 || item.kind === 'or') orInto(holds, other);
+    else andInto(holds, other);
+  }
+  return holds;
 }

@@ -1,10 +1,9 @@
-import type { Column, Columns } from '../../core/types.js';
-import { reservedColumns } from '../../store/arrow.js';
+import type { Columns } from '../../core/types.js';
 import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/kind.js';
 import { costOf, kindOf } from '../predicate/kinds.js';
-import { fieldKey, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { fieldKey, type Predicate } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
-import { isIndexable } from '../text/text-field.js';
+import { columnOf, isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
@@ -80,15 +79,4 @@ export function memorySupport(
     memorySupport: (item) => kindOf(item).memorySupport(item, context),
   };
   return context.memorySupport(predicate);
-}
-
-function columnOf({ path }: FieldRef, columns: Columns): Column | undefined {
-  let siblings: Columns | undefined = [...reservedColumns, ...columns];
-  let column: Column | undefined;
-  for (const name of path) {
-    column = siblings?.find((candidate) => candidate.name === name);
-    if (column === undefined) return undefined;
-    siblings = column.children;
-  }
-  return column;
 }

@@ -7,6 +7,7 @@ import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rankedPage, rankOf } from '../text/ranked.js';
+import { clausesOf } from '../text/relevance.js';
 import type { LookUp, TextFrequencies } from '../text/weigh.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Shards } from './shards.js';
@@ -46,22 +47,37 @@ export async function frequencies(
 /** Frequencies that were looked up lately. Snapshots never change, so they stay valid. */
 const knownFrequencies = new RecentMap<string, TextFrequencies>(1_000);
 
-/** The page of a query for which there is a `oneFieldQuery`, without facets. */
+/** The page of a query for which there is a `oneFieldQuery`, without facets. Its scores need no weights. */
 export async function selectByIndex(
   shards: Shards,
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
-  const { offset, limit, cursor } = selection;
-  const { field, query, phrases } = oneFieldQuery(selection, snapshot.columns)!;
+  const { field, phrases } = oneFieldQuery(selection, snapshot)!;
   const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
   if (isUnsupported(known)) return known;
-  const weighed = phrases.map((phrase, i) => ({ ...phrase, weight: bm25Weight(known, known.found[i]!) })); // prettier-ignore
+  const weights = new Map(phrases.map(({ leaf }, i) => [leaf, bm25Weight(known, known.found[i]!)]));
+  const scores = selection.scores.map((score) => ({ ...score, weights }));
+  return searchIndex(shards, snapshot, { ...selection, scores }, options);
+}
+
+/** As `selectByIndex`, with the weights of the scores. */
+export async function searchIndex(
+  shards: Shards,
+  snapshot: Snapshot,
+  selection: Selection,
+  options: RunOptions,
+): Promise<SelectedRows | Unsupported> {
+  const { scores, offset, limit, cursor } = selection;
+  const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
+  const { clauses, tier } = clausesOf(scores);
+  const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
+  const weighed = phrases.map(({ leaf, terms, boost }) => ({ terms, boost, weight: weights.get(leaf)! })); // prettier-ignore
   const after = cursor?.after ? rankOf(cursor.after) : undefined;
   const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
   const { key, shardOf } = await shards.know(snapshot);
-  const search = { snapshot: key, field, query, phrases: weighed, page };
+  const search = { snapshot: key, field, query, phrases: weighed, tier: clauses.length > 1 ? tier : 0, page }; // prettier-ignore
   const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
   const answers = await shards.ask(asked, options);
   if (isUnsupported(answers)) return answers;

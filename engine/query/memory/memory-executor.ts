@@ -15,13 +15,19 @@ import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { countPlaces } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
-import { frequencies, mergeRanked, selectByIndex } from './index-answers.js';
+import { frequencies, mergeRanked, searchIndex, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
-import { rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
+import {
+  oneFieldQuery,
+  rankedPage,
+  rankOf,
+  sidePredicates,
+  withoutUnsatisfied,
+} from '../text/ranked.js';
 import { clausesOf } from '../text/relevance.js';
 import type { LookUp } from '../text/weigh.js';
 
@@ -226,13 +232,16 @@ function pageOf(
   return { page: { offset, limit, projection, format: layout.format, isOnly } };
 }
 
-/** The page in order of relevance; the scores have their weights. */
+/** The page in order of relevance; the scores have their weights. If conditions on one field of texts are left, its index is searched. */
 async function selectRanked(
   shards: Shards,
   snapshot: Snapshot,
-  selection: Selection,
+  weighed: Selection,
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
+  const selection = withoutUnsatisfied(weighed);
+  if (!selection.facets && oneFieldQuery(selection, snapshot))
+    return searchIndex(shards, snapshot, selection, options);
   const { predicate, scores, offset, limit, facets, cursor } = selection;
   const prepared = await prepare(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankOf(cursor.after) : undefined;

@@ -85,7 +85,7 @@ export class RankedRows {
     }
     // Once the page is full of better rows, most segments are skipped.
     if (!ranking.wants(maxScore(clauses, tier, found))) return undefined;
-    const rows = competitiveRows(matching, clauses, found, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
+    const rows = competitiveRows(matching, view.rows, clauses, tier, found, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
     const scores = scoresByRow(clauses, tier, found, rows);
     for (let i = 0; i < rows.length; i++) ranking.add(rows[i]!, scores[i]!);
     return undefined;

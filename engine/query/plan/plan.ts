@@ -103,30 +103,26 @@ export function isRanked(
 
 class QueryPlanner {
   readonly #request: PlanRequest;
-  readonly #columns: Columns;
+  readonly #snapshot: Snapshot;
+  /** Records have to be sorted by their row ids. */
+  readonly #isInterleaved: boolean;
   readonly #available: Available;
   /** The number of records in the segments that may match. */
   readonly #rows: number;
-  readonly #allRows: number;
-  /** The text index, which includes deleted rows, tells the rarity of terms and the matches, but not the totals. */
-  readonly #hasDeletions: boolean;
-  /** Records have to be sorted by their row ids. */
-  readonly #isInterleaved: boolean;
 
   constructor(request: PlanRequest, snapshot: Snapshot, available: Available, rows: number) {
     this.#request = request;
-    this.#columns = snapshot.columns;
+    this.#snapshot = snapshot;
+    this.#isInterleaved = snapshot.isInterleaved === true;
     this.#available = available;
     this.#rows = rows;
-    this.#allRows = snapshot.rows;
-    this.#isInterleaved = snapshot.isInterleaved === true;
-    this.#hasDeletions = snapshot.segments.some(({ deletion }) => deletion !== undefined);
   }
 
   /** The steps that find the total, the rows of the page and the facets. */
   find(): readonly PlanStep[] {
     const { predicate, facets } = this.#request;
-    if (this.#allRows === 0) return [this.#step('select', 'log', [], 0, 'the dataset is empty')];
+    if (this.#snapshot.rows === 0)
+      return [this.#step('select', 'log', [], 0, 'the dataset is empty')];
     if (this.#rows === 0)
       return [this.#step('select', 'log', [], 0, 'by their statistics, no segment holds a match')];
     if (this.#isRanked()) return this.#ranked();
@@ -203,7 +199,7 @@ class QueryPlanner {
     if (cursor && !this.#available.rowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > deepestSorted)
       return `the page ends behind row ${deepestSorted} of a sorted answer`;
-    return memoryRefusal(predicate, facets, this.#columns);
+    return memoryRefusal(predicate, facets, this.#snapshot.columns);
   }
 
   #ranked(): readonly PlanStep[] {
@@ -215,21 +211,17 @@ class QueryPlanner {
         ? `the page ends behind row ${deepestRanked} of a ranked answer`
         : undefined;
     const byIndex = noIndex ?? this.#refusal('select', 'index') ?? this.#noMemory();
-    if (
-      byIndex === undefined &&
-      !this.#hasDeletions &&
-      oneFieldQuery(this.#request, this.#columns)
-    ) {
+    if (byIndex === undefined && oneFieldQuery(this.#request, this.#snapshot)) {
       const cost = { ms: 1 + this.#rows * indexedNs * 1e-6 };
       const reason = 'the text index of one field tells matches and order';
       const select = this.#step('select', 'index', ranking, cost, reason);
       return facets ? [select, this.#facets()] : [select];
     }
-    const isIndexed = isRankedByTerms(scores, this.#columns);
+    const isIndexed = isRankedByTerms(scores, this.#snapshot.columns);
     const byColumns =
       noIndex ??
       this.#memoryRefusal() ??
-      sidesRefusal(scores, this.#columns) ??
+      sidesRefusal(scores, this.#snapshot.columns) ??
       this.#refusal('weigh', 'memory') ??
       (isIndexed ? undefined : 'the text index does not tell the order');
     if (byColumns === undefined) {
@@ -253,7 +245,8 @@ class QueryPlanner {
     const columns = sortedNames([...fieldsRead(predicate), ...facets!.flatMap(facetFields)]);
     const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
     const refusedFacets = this.#available.memory
-      ? (this.#refusal('facets', 'memory') ?? memoryRefusal(predicate, facets, this.#columns))
+      ? (this.#refusal('facets', 'memory') ??
+        memoryRefusal(predicate, facets, this.#snapshot.columns))
       : noMemory;
     return refusedFacets === undefined
       ? this.#step('facets', 'memory', columns, memoryCost(request, this.#rows), 'columns count')

@@ -57,25 +57,26 @@ class ScalarNode implements TextNode {
 }
 
 /** A list of scalars. */
-class ListNode implements TextNode {
-  readonly #cursor: LeafCursor;
-  readonly #depth: number;
-  readonly #type: ScalarType;
+export class ListNode implements TextNode {
+  readonly cursor: LeafCursor;
+  /** The definition level at which the list is null. */
+  readonly depth: number;
+  readonly type: ScalarType;
 
   constructor(cursor: LeafCursor, depth: number, type: ScalarType) {
-    this.#cursor = cursor;
-    this.#depth = depth;
-    this.#type = type;
+    this.cursor = cursor;
+    this.depth = depth;
+    this.type = type;
   }
 
   write(out: ByteSink): boolean {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { begin, end } = cursor;
     const level = cursor.levelAt(begin);
-    if (level <= this.#depth) return false;
+    if (level <= this.depth) return false;
     out.byte(openBracket);
-    if (level > this.#depth + 1) {
-      const write = writeJson[this.#type];
+    if (level > this.depth + 1) {
+      const write = writeJson[this.type];
       for (let slot = begin; slot < end; slot++) {
         if (slot > begin) out.byte(comma);
         const value = cursor.valueAt(slot);
@@ -87,10 +88,10 @@ class ListNode implements TextNode {
   }
 
   writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { begin, end } = cursor;
-    if (cursor.levelAt(begin) <= this.#depth + 1) return;
-    const write = form.write[this.#type];
+    if (cursor.levelAt(begin) <= this.depth + 1) return;
+    const write = form.write[this.type];
     for (let slot = begin; slot < end; slot++) {
       const value = cursor.valueAt(slot);
       endCell(value >= 0 && write(out, cursor.page.values, value));

@@ -63,7 +63,7 @@ export const writePlain: Writers = {
 };
 
 /** Writes many values as their `WriteValue` does: see `writeNumbers`. */
-type WriteValues = (
+export type WriteValues = (
   out: ByteSink,
   values: LeafValues,
   begins: Int32Array,

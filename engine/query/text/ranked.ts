@@ -1,4 +1,6 @@
 import type { Columns } from '../../core/types.js';
+import { noWeight } from '../../text/bm25.js';
+import type { Snapshot } from '../../store/store.js';
 import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
@@ -6,15 +8,46 @@ import type { RankedPhrase } from '../../text/ranked-search.js';
 import { textQueryOf } from '../memory/terms.js';
 import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
-import type { FieldRef, Predicate, ScoreTerm } from '../predicate/predicate.js';
-import { isOfText, type Leaf } from './relevance.js';
+import { all, and, none, not, or, type FieldRef, type Predicate, type ScoreTerm } from '../predicate/predicate.js'; // prettier-ignore
+import { isOfText, leavesOf, type Leaf } from './relevance.js';
 import { isIndexable } from './text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
 export interface OneFieldQuery {
   readonly field: FieldRef;
   readonly query: TextQuery;
-  readonly phrases: readonly Omit<RankedPhrase, 'weight'>[];
+  readonly phrases: readonly (Omit<RankedPhrase, 'weight'> & { readonly leaf: Leaf })[];
+}
+
+/** The selection without the conditions that no record satisfies, as the weights of its scores tell. */
+export function withoutUnsatisfied<S extends Pick<Selection, 'predicate' | 'scores'>>(
+  selection: S,
+): S {
+  const unsatisfied = new Set<Predicate>(
+    selection.scores.flatMap(({ item, weights }) =>
+      leavesOf(item).filter((leaf) => weights?.get(leaf) === noWeight),
+    ),
+  );
+  const rest = (item: Predicate, ranks: boolean): Predicate => {
+    switch (item.kind) {
+      case 'or':
+        return or(item.items.map((each) => rest(each, ranks)).filter(({ kind }) => kind !== 'none')); // prettier-ignore
+      case 'and': {
+        // Each of its conditions ranks, also where not all of them are satisfied.
+        if (ranks) return item;
+        const items = item.items.map((each) => rest(each, false));
+        return items.includes(none) ? none : and(items);
+      }
+      case 'not': {
+        const other = rest(item.item, false);
+        return other.kind === 'none' ? all : not(other);
+      }
+      default:
+        return unsatisfied.has(item) ? none : item;
+    }
+  };
+  const scores = selection.scores.map((score) => ({ ...score, item: rest(score.item, true) }));
+  return { ...selection, predicate: rest(selection.predicate, false), scores };
 }
 
 /** True if all ranking conditions are terms or phrases of indexed fields, or conditions on fields that are not texts. */
@@ -55,14 +88,17 @@ export function rankOf({ keys, file, row }: Position): RankedRow {
   return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
 }
 
-/** The query of the text index that answers a selection; undefined if there is none. */
+/** The query of the text index that answers a selection; undefined if there is none, or rows are deleted, which the index counts. */
 export function oneFieldQuery(
   { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
-  columns: Columns,
+  { columns, segments }: Pick<Snapshot, 'columns' | 'segments'>,
 ): OneFieldQuery | undefined {
+  if (segments.some(({ deletion }) => deletion !== undefined)) return undefined;
   const fields = new Set<string>();
   const query = queryOf(predicate, fields);
-  const phrases = scores.map((score) => phraseOf(score, fields));
+  const phrases = scores
+    .filter(({ item }) => item.kind !== 'none')
+    .map((score) => phraseOf(score, fields));
   if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
   const field = fieldOf(predicate);
   if (field === undefined || !isIndexable(columns, field)) return undefined;
@@ -109,7 +145,7 @@ function phraseOf(
   if (item.kind !== 'terms' && item.kind !== 'phrase') return undefined;
   if (item.kind === 'terms' && item.terms.length !== 1) return undefined;
   fields.add(item.field.path.join('\n'));
-  return { terms: item.terms.map(foldTerm), boost };
+  return { leaf: item, terms: item.terms.map(foldTerm), boost };
 }
 
 function fieldOf(predicate: Predicate): FieldRef | undefined {

@@ -1,6 +1,7 @@
 import {
   inverseDocumentFrequency,
   bm25Weight,
+  noWeight,
   type FieldStatistics,
   type Bm25Weight,
 } from '../../text/bm25.js';
@@ -102,7 +103,8 @@ async function scanWeights(
     lengths.set(field.path.join('\n'), [records, words]);
   }
   const found = leaves.map((leaf) => add(compilePredicate(statement, leaf)));
-  if (lengths.size === 0) return new Map();
+  const weights = new Map<Leaf, Bm25Weight>(leaves.map((leaf) => [leaf, noWeight]));
+  if (lengths.size === 0) return weights;
   const key = keyOf(snapshot, leaves);
   let row = scanCache.get(key);
   if (row === undefined) {
@@ -112,7 +114,6 @@ async function scanWeights(
     if (scanCache.size >= maxCached) scanCache.clear();
     scanCache.set(key, row);
   }
-  const weights = new Map<Leaf, Bm25Weight>();
   for (const [i, leaf] of leaves.entries()) {
     const [records, words] = lengths.get(leaf.field.path.join('\n')) ?? [];
     if (records === undefined) continue;
@@ -133,6 +134,7 @@ async function scanWeights(
 
 /** The weight of a condition on a field that is not a text: only its document frequency counts. */
 export function plainWeight({ records }: FieldStatistics, found: number): Bm25Weight {
+  if (found === 0) return noWeight;
   return { most: inverseDocumentFrequency(records, found), base: 0, slope: 0 };
 }
 

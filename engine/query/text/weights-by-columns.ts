@@ -1,9 +1,10 @@
-import type { Bm25Weight } from '../../text/bm25.js';
+import { noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
 import { RecentMap } from '../../core/recent-map.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { node, not, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
 import { isOfText, leavesOf, type Leaf } from './relevance.js';
+import { columnOf } from './text-field.js';
 import { plainWeight, weightsByIndex, type LookUp } from './weigh.js';
 
 /** Cached counts. Snapshots never change, so they stay valid. */
@@ -23,14 +24,17 @@ export async function weightsByColumns(
   lookUp: LookUp,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight> | Unsupported> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
-  const weights = new Map(await weightsByIndex(leaves, snapshot.columns, lookUp));
-  const unknown = leaves.find((leaf) => isOfText(leaf) && !weights.has(leaf));
+  // If there is only one condition, and not on a text, all records have the same score.
+  if (leaves.length === 1 && !isOfText(leaves[0]!)) return new Map();
+  const { columns } = snapshot;
+  const weights = new Map<Leaf, Bm25Weight>(leaves.map((leaf) => [leaf, noWeight]));
+  const storedLeaves = leaves.filter(({ field }) => columnOf(field, columns));
+  const byIndex = await weightsByIndex(storedLeaves, columns, lookUp);
+  for (const [leaf, weight] of byIndex) weights.set(leaf, weight);
+  const unknown = storedLeaves.find((leaf) => isOfText(leaf) && !byIndex.has(leaf));
   if (unknown) return { unsupported: `a segment has no text index of ${unknown.field.name}` };
-  // If there is only one condition, on another field, all records have the same score.
-  if (leaves.length === 1) return weights;
-  const names = new Set(snapshot.columns.map(({ name }) => name));
-  const weighedLeaves = leaves
-    .filter(({ field }) => field.type !== 'text' && names.has(field.path[0]!))
+  const weighedLeaves = storedLeaves
+    .filter((leaf) => !isOfText(leaf))
     .map((leaf) => ({ leaf, present: not(node({ kind: 'missing', field: leaf.field })) }));
   const found = await cachedCounts(
     snapshot,

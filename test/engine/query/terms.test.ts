@@ -59,7 +59,7 @@ beforeAll(async () => {
     random
       .list(random.below(random.pick([2, 5, 12])), () => random.pick(vocabulary))
       .join(random.pick([' ', ', ', '-']));
-  const someTexts = random.list(12, text);
+  const someTexts = ['breast cancer', ...random.list(11, text)];
   const maybeNull = <T>(value: T): T | null => (random.chance(0.15) ? null : value);
   const row = (): TestRow => ({
     shared: maybeNull(random.pick(someTexts)),
@@ -138,14 +138,15 @@ function filter(random: Random, depth = 0): unknown {
   return { [random.pick(['and', 'or', 'not'])]: items };
 }
 
-/** Terms of a query string in fields by name. */
+/** Terms of a query string, in fields by name or in all. */
 function queryString(random: Random): string {
   const term = (): string => {
     const sign = random.pick(['', '', '', '+', '-']);
     const boost = random.pick(['', '', '^2', '^0.5', '^0']);
     const askedWord = random.chance(0.5) ? random.pick(vocabulary) : `"${randomWords(random, 2)}"`;
     if (random.chance(0.3)) return `${sign}${random.pick(['gene:GENE1', 'gene:gene*', 'tags:often', 'tags:"x y"', 'depth:7'])}${boost}`; // prettier-ignore
-    return `${sign}${random.pick(texts)}:${askedWord}${boost}`;
+    const field = random.chance(0.3) ? '' : `${random.pick(texts)}:`;
+    return `${sign}${field}${askedWord}${boost}`;
   };
   const terms = random.list(1 + random.below(3), term);
   return terms.join(random.pick([' ', ' AND ', ' OR ']));
@@ -297,6 +298,30 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
       }
     }
   });
+
+  test.each([
+    'often',
+    'often cancer',
+    'rare^3 of',
+    'often GENE1',
+    'shared:of often own:cancer',
+    '+often rare nowhere',
+    'w7',
+    'w7 nowhere',
+  ])(
+    'are ranked in all fields where most records that have one are not on the page: %s',
+    async (query) => {
+      const random = new Random(seed + 4);
+      for (const filters of [[], [{ not: [['depth', random.below(50)]] }]]) {
+        for (const offset of [0, 90, 2_500]) {
+          const body = { query, filters, fields: ['_id'], limit: 1 + random.below(9), offset };
+          const { answer, wanted, isOurs } = await answerBoth(parsed(body)!);
+          expect({ body, isOurs, answer }).toEqual({ body, isOurs: true, answer: wanted });
+          if (offset === 0) expect(answer.total).toBeGreaterThan(0);
+        }
+      }
+    },
+  );
 
   test.each([
     ['wildcards', false, { query: 'shared:canc*' }],

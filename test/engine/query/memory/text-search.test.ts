@@ -68,7 +68,7 @@ describe('a search of texts in a shard', () => {
       const phrases = [{ terms, boost: 1, weight: bm25Weight(known, known.found[0]!) }];
       const page = { after: undefined, offset: 0, limit: 1000 };
       const query = { kind: 'phrase', terms } as const;
-      const found = runWatched(shard.search({ snapshot: 1, field, query, phrases, page }));
+      const found = runWatched(shard.search({ snapshot: 1, field, query, phrases, tier: 0, page }));
       if (isUnsupported(found)) throw new Error(found.unsupported);
       expect(found.total).toBe(matching);
       expect(found.rows.map(({ segment, row }) => [segment, row])).toEqual(
