@@ -3,7 +3,6 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { search, type FoundTexts, type SearchedSegment } from '../../text/ranked-search.js';
-import { nsPerRow } from '../predicate/cost.js';
 import { isTermLeaf } from '../text/relevance.js';
 import { crossesValues } from '../text/text-field.js';
 import type { TextFrequencies } from '../text/weigh.js';
@@ -13,7 +12,6 @@ import {
   countOf,
   isSparse,
   selectionBytesOf,
-  withoutRows,
   type SelectionVector,
 } from './match/selection-vector.js';
 
@@ -21,24 +19,17 @@ import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './column.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
-import { matchers, type Matcher } from './evaluate.js';
+import { matchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import { storedBytes } from './load.js';
-import {
-  groupsToRead,
-  matchPages,
-  matchSpans,
-  pageQuery,
-  pagesToRead,
-  readPageIndex,
-  spansToRead,
-  type PageQuery,
-} from './page-match.js';
+import { pageQuery, readPageIndex } from './page-match.js';
+import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
 import { TopRows } from './top-rows.js';
 import {
   rowPairs,
   rowsOfAnswer,
+  sendableRows,
   type ShardAnswer,
   type ShardCount,
   type ShardFields,
@@ -51,7 +42,7 @@ import {
   type ShardSnapshot,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
-import { maxFiles, sendableRows, SegmentCache } from './segment-cache.js';
+import { maxFiles, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
 /**
@@ -93,6 +84,7 @@ export class Shard {
     const asides = query.relevance?.conditions ?? [];
     const [match, ...sides] = matchers([query.predicate, ...asides], new Set(asides.filter(isTermLeaf))); // prettier-ignore
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
+    const pageMatcher = paged && new PageMatcher(paged, match!);
     const ranked = query.relevance && new RankedRows(query.relevance);
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best =
@@ -105,9 +97,9 @@ export class Shard {
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
-    const missed = { inARow: 0 };
     for (const [i, segment] of segments.entries()) {
-      const ofPages = paged && this.#matchPages(snapshot, segment, paged, missed, match!);
+      const view = this.#cache.view(snapshot, segment);
+      const ofPages = pageMatcher?.find(this.#cache.pages(snapshot, segment), view, segment);
       if (ofPages?.found === 'none') {
         counts[2 * i] = segment.number;
         access[ofPages.by]++;
@@ -115,7 +107,6 @@ export class Shard {
         yield;
         continue;
       }
-      const view = this.#cache.view(snapshot, segment);
       const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
       if (isUnsupported(found)) return this.#rested(found);
       access[ofPages?.by ?? 'columns']++;
@@ -290,45 +281,6 @@ export class Shard {
     }
   }
 
-  /** The rows that match, from the few pages that may hold one; undefined if many pages may, or looking for them gains nothing. */
-  #matchPages(
-    snapshot: ShardSnapshot,
-    segment: ShardSegment,
-    paged: PageQuery,
-    missed: { inARow: number },
-    match: Matcher,
-  ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
-    const cache = this.#cache.pages(snapshot, segment);
-    const { file } = cache;
-    const { areVariantsPlaced: arePlaced } = segment;
-    const isInMemory = paged.names.every(cache.hasColumn);
-    const hashes = isInMemory ? paged.lookedUp.map(cache.hashes) : [];
-    // A hash table that is there finds the rows at once.
-    if (hashes.includes('made')) return undefined;
-    // Making a table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
-    const isFiltered = !isInMemory || hashes.includes('unmade');
-    // If the pages of some segments rule out nothing, the pages of the others will not either.
-    const mayGain = missed.inARow < mostMisses;
-    if (!isFiltered && !mayGain) return undefined;
-    const groups = isFiltered ? groupsToRead(file, paged, cache.filter, arePlaced) : file.groups;
-    if (groups.length === 0) return { found: 'none', by: 'filters' };
-    if (!mayGain) return undefined;
-    const view = this.#cache.view(snapshot, segment);
-    // Whole columns would be looked up by tables that have to be made.
-    const hashing = hashes.includes('unmade') ? nsPerRow.hashing : 0;
-    const costly = { ...paged, perRow: paged.perRow + hashing };
-    const found = isInMemory
-      ? unlessMissed(spansToRead(file, costly, arePlaced), missed, (spans) =>
-          matchSpans(spans, view, match),
-        )
-      : unlessMissed(pagesToRead(file, paged, groups, arePlaced), missed, (pages) =>
-          matchPages(pages, segment.rows, match, cache.column),
-        );
-    if (found === undefined) return undefined;
-    const { deleted } = view;
-    return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
-  }
-
   #rested<T>(result: T): T {
     this.#cache.rest();
     return result;
@@ -356,7 +308,13 @@ export class Shard {
       return this.#cache.file(segment);
     };
     const name = `${snapshot.key} ${key}`;
-    const records = cachedRecords(this.#cache.entries, file, { rows, projection, format, name });
+    const asked = { rows, projection, format, name };
+    const records = cachedRecords(
+      this.#cache.entries,
+      file,
+      this.#cache.columnsOf(snapshot),
+      asked,
+    );
     this.#cache.rest();
     return records;
   }
@@ -384,19 +342,6 @@ const forgottenReason: Unsupported = {
 
 /** An answer of so few rows has their records, which may not all be on the page. */
 const fewRows = 16;
-
-/** The number of consecutive segments with too many matching pages, after which a query stops looking at pages. */
-const mostMisses = 4;
-
-/** The result of `match` for the parts to read; undefined without any, which counts as a miss. */
-function unlessMissed<P, R>(
-  parts: P | undefined,
-  missed: { inARow: number },
-  match: (parts: P) => R,
-): R | undefined {
-  missed.inARow = parts === undefined ? missed.inARow + 1 : 0;
-  return parts && match(parts);
-}
 
 /** Appends the first selected rows of a segment as pairs of segment and row, up to the size of the page. */
 function collect(
