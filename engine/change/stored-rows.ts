@@ -7,15 +7,10 @@ import { lowerBound } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
-import type { Extent } from '../parquet/read-footer.js';
+import type { Extent, OffsetIndex } from '../parquet/read-footer.js';
 import { chunkPages, pagesInTurn } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
-import {
-  SegmentFile,
-  type OffsetIndex,
-  type RowGroup,
-  type SegmentChunk,
-} from '../query/memory/segment-file.js';
+import { SegmentFile, type RowGroup, type SegmentChunk } from '../query/memory/segment-file.js';
 import {
   arrowSchema,
   parquetColumns,

@@ -7,12 +7,13 @@ import type { ParquetLeaf } from './schema.js';
 /**
  * Some rows of pages of one column chunk: ascending numbers, counted from the first row of the first page. The chunk's dictionary comes first if it
  * has one. Only the values of these rows are copied, and the values of a page without any of them are not decoded. Throws a `RangeError` for a page
- * that cannot be decoded, and for rows that the pages do not have.
+ * that cannot be decoded, and for rows that the pages do not have. `areLasting` says that no page overwrites the one before it.
  */
 export function pickRows(
   pages: Iterable<DecompressedPage>,
-  leaf: ParquetLeaf,
+  leaf: PickedLeaf,
   rows: Int32Array,
+  areLasting = false,
 ): LeafPart {
   const { physical, maxRepetition } = leaf;
   const levels: PickedLevels = {
@@ -26,7 +27,7 @@ export function pickRows(
   try {
     for (const page of pages) {
       if (page.isDictionary) {
-        values.dictionary(page);
+        values.dictionary(page, areLasting);
         continue;
       }
       if (page.count > picks.length) picks = growBuffer(picks, page.count);
@@ -48,6 +49,9 @@ export function pickRows(
     values.release();
   }
 }
+
+/** What the decoding of a leaf depends on. */
+type PickedLeaf = Pick<ParquetLeaf, 'physical' | 'maxDefinition' | 'maxRepetition'>;
 
 /** The rows that are wanted: those from index `next` on are not among the pages before, which end at row `first`. */
 interface WantedRows {
@@ -80,7 +84,7 @@ interface PickedPage {
  */
 function pickLevels(
   { body, count }: DecompressedPage,
-  leaf: ParquetLeaf,
+  leaf: PickedLeaf,
   wanted: WantedRows,
   picks: Int32Array,
   levels: PickedLevels,
@@ -125,28 +129,38 @@ function scanLevels(
   picks: Int32Array,
   levels: PickedLevels,
 ): PickedPage {
-  makeRoom(levels, count);
-  const { definition: definitions, repetition: repetitions } = levels;
-  let [slots, value, picked] = [levels.slots, 0, 0];
-  let row = first - 1;
-  let isWanted = false;
-  for (let slot = 0; slot < count; slot++) {
-    if (repetition === undefined || repetition[slot] === 0) {
-      row++;
-      isWanted = rows[next] === row;
-      if (isWanted) next++;
+  let [slot, value, picked] = [0, 0, 0];
+  let row = first;
+  for (; next < rows.length; next++) {
+    // The slots before the wanted row are passed over.
+    const wanted = rows[next]!;
+    if (repetition === undefined) {
+      const end = Math.min(count, slot + wanted - row);
+      for (; slot < end; slot++) value += definition[slot] === maxDefinition ? 1 : 0;
+      row = first + slot;
+    } else {
+      for (; slot < count && row < wanted; slot++) {
+        value += definition[slot] === maxDefinition ? 1 : 0;
+        if (slot + 1 === count || repetition[slot + 1] === 0) row++;
+      }
     }
-    const hasValue = definition[slot] === maxDefinition;
-    if (isWanted) {
-      definitions[slots] = definition[slot]!;
-      if (repetitions !== undefined) repetitions[slots] = repetition![slot]!;
-      slots++;
-      if (hasValue) picks[picked++] = value;
+    if (slot === count) break;
+    let end = slot + 1;
+    if (repetition !== undefined) while (end < count && repetition[end] !== 0) end++;
+    makeRoom(levels, end - slot);
+    for (; slot < end; slot++) {
+      levels.definition[levels.slots] = definition[slot]!;
+      if (levels.repetition !== undefined) levels.repetition[levels.slots] = repetition![slot]!;
+      levels.slots++;
+      if (definition[slot] === maxDefinition) picks[picked++] = value++;
     }
-    if (hasValue) value++;
+    row++;
   }
-  levels.slots = slots;
-  return { rows: row + 1 - first, present: value, picked, next };
+  for (; slot < count; slot++) {
+    value += definition[slot] === maxDefinition ? 1 : 0;
+    row += repetition === undefined || repetition[slot] === 0 ? 1 : 0;
+  }
+  return { rows: row - first, present: value, picked, next };
 }
 
 /** Makes room for `count` more slots, because a row of a list has any number of them. */

@@ -14,6 +14,8 @@ export class ValuePicker {
   #words: Int32Array;
   #bytes = acquire(Uint8Array, 1 << 12);
   #dictionary: DecodedValues | undefined;
+  /** A dictionary of which only the picked entries are decoded. */
+  #dictionaryPage: DecompressedPage | undefined;
   /** Number of words that are in use, and of bytes. */
   #count = 0;
   #end = 0;
@@ -24,9 +26,11 @@ export class ValuePicker {
     this.#words = acquire(Int32Array, 2 * most);
   }
 
-  /** Takes the dictionary of the next pages. */
-  dictionary({ body, encoding, count }: DecompressedPage): void {
-    this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
+  /** Takes the dictionary of the next pages. If its bytes stay as they are (`isLasting`), only the entries that are picked are decoded. */
+  dictionary(page: DecompressedPage, isLasting = false): void {
+    const { body, encoding, count } = page;
+    this.#dictionaryPage = isLasting ? page : undefined;
+    if (!isLasting) this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
   }
 
   /** Adds the values at the first `picked` of the ascending positions `picks`, of a page with `count` values. Throws a `RangeError`. */
@@ -202,6 +206,7 @@ export class ValuePicker {
 
   /** Replaces the indices of entries, which are the words from `first` on, by the entries. */
   #entries(first: number): void {
+    if (this.#dictionaryPage !== undefined) return this.#storedEntries(first, this.#dictionaryPage);
     const entries = this.#dictionary;
     if (entries === undefined) throw new RangeError('a page needs a dictionary');
     if (entries.kind === 'booleans') throw new RangeError('booleans have no dictionary');
@@ -218,6 +223,18 @@ export class ValuePicker {
         this.#words[this.#count++] = entries.int32s[2 * index]!;
         this.#words[this.#count++] = entries.int32s[2 * index + 1]!;
       }
+    }
+  }
+
+  /** As `#entries`, for a dictionary that is not decoded. */
+  #storedEntries(first: number, page: DecompressedPage): void {
+    const indices = this.#words.slice(first, this.#count);
+    this.#count = first;
+    for (let i = 0; i < indices.length; i++) {
+      if (indices[i]! < 0 || indices[i]! >= page.count)
+        throw new RangeError(`the dictionary has no entry ${indices[i]}`);
+      page.body.at = 0;
+      this.pick(page, page.count, indices.subarray(i, i + 1), 1);
     }
   }
 

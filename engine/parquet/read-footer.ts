@@ -223,35 +223,59 @@ function readStringBytes(reader: ThriftReader): number {
   return bytes;
 }
 
-/** Location of a data page (`PageLocation`): offset in the file, bytes with the header, first row within the row group. */
-export interface PageLocation {
-  readonly offset: number;
-  readonly bytes: number;
-  readonly firstRow: number;
+/**
+ * The data pages of a column chunk (OffsetIndex in the Parquet format). Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` of
+ * its row group.
+ */
+export interface OffsetIndex {
+  readonly offsets: Float64Array;
+  /** The size of each page, header included. */
+  readonly bytes: Int32Array;
+  /** The first row of each page, followed by the number of rows. */
+  readonly firstRows: Int32Array;
 }
 
-/** Parses the `OffsetIndex` of a column chunk: the locations of its data pages. Throws a `RangeError`. */
-export function parseOffsetIndex(bytes: Uint8Array): readonly PageLocation[] {
+/** Parses the `OffsetIndex` of a column chunk of a row group with this number of rows. Throws a `RangeError`. */
+export function parseOffsetIndex(bytes: Uint8Array, rows: number): OffsetIndex {
   const reader = readerOf(bytes);
-  let pages: readonly PageLocation[] = [];
+  let pages = 0;
+  let index = newOffsetIndex(0);
   reader.start();
   for (let id = reader.next(); id !== 0; id = reader.next()) {
-    if (id === 1) pages = items(reader, readLocation);
-    else reader.skip();
+    if (id !== 1) {
+      reader.skip();
+      continue;
+    }
+    pages = reader.list();
+    if (pages > bytes.length) throw new RangeError(`${pages} pages in ${bytes.length} bytes`);
+    index = newOffsetIndex(pages);
+    for (let page = 0; page < pages; page++) readLocation(reader, index, page);
   }
-  return pages;
+  index.firstRows[pages] = rows;
+  return index;
 }
 
-function readLocation(reader: ThriftReader): PageLocation {
-  let [offset, bytes, firstRow] = [0, 0, 0];
+function newOffsetIndex(pages: number): OffsetIndex {
+  return {
+    offsets: new Float64Array(pages),
+    bytes: new Int32Array(pages),
+    firstRows: new Int32Array(pages + 1),
+  };
+}
+
+/** Reads a `PageLocation` of Thrift. */
+function readLocation(
+  reader: ThriftReader,
+  { offsets, bytes, firstRows }: OffsetIndex,
+  page: number,
+): void {
   reader.start();
   for (let id = reader.next(); id !== 0; id = reader.next()) {
-    if (id === 1) offset = reader.integer();
-    else if (id === 2) bytes = reader.integer();
-    else if (id === 3) firstRow = reader.integer();
+    if (id === 1) offsets[page] = reader.integer();
+    else if (id === 2) bytes[page] = reader.integer();
+    else if (id === 3) firstRows[page] = reader.integer();
     else reader.skip();
   }
-  return { offset, bytes, firstRow };
 }
 
 /** The statistics of a page in the `ColumnIndex` of its column chunk. */

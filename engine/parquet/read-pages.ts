@@ -69,6 +69,20 @@ export function decompressPages(pages: readonly SinglePage[]): readonly Decompre
   return [...decompressedPages(pages.map(singlePage))];
 }
 
+/** Calls `use` with pages that are decompressed to memory of the pool: they are valid until it returns. */
+export function withPages<T>(
+  pages: readonly SinglePage[],
+  use: (pages: readonly DecompressedPage[]) => T,
+): T {
+  const stored = pages.map(singlePage);
+  const plain = acquire(Uint8Array, plainBytesOf(stored) + 1);
+  try {
+    return use([...decompressedPages(stored, plain)]);
+  } finally {
+    release(plain);
+  }
+}
+
 /**
  * The pages one by one. The body of a page is valid until the next page is taken: all are decompressed to the same memory, which stays in the cache
  * of the processor and is no garbage.
@@ -118,13 +132,18 @@ interface StoredPage {
   readonly encoding: number;
 }
 
-function* decompressedPages(pages: readonly StoredPage[]): Generator<DecompressedPage> {
-  const compressed = pages.filter(({ isCompressed }) => isCompressed);
-  const plainBytes = compressed.reduce((sum, page) => sum + page.plainBytes, 0);
-  const plain = decompressFrames(
-    compressed.map(({ body }) => body),
-    plainBytes,
-  );
+/** The bytes of all compressed pages after decompression. */
+function plainBytesOf(pages: readonly StoredPage[]): number {
+  return pages.reduce((sum, { isCompressed, plainBytes }) => sum + (isCompressed ? plainBytes : 0), 0); // prettier-ignore
+}
+
+/** `output` has one byte more than they need, if it is given. */
+function* decompressedPages(
+  pages: readonly StoredPage[],
+  output?: Uint8Array,
+): Generator<DecompressedPage> {
+  const frames = pages.flatMap(({ isCompressed, body }) => (isCompressed ? [body] : []));
+  const plain = decompressFrames(frames, plainBytesOf(pages), output);
   let at = 0;
   for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
     const source = new ByteSource(isCompressed ? plain.subarray(at, at + plainBytes) : body);

@@ -39,6 +39,11 @@ export class AdmissionCache {
     return this.#entries.get(key)?.part !== undefined;
   }
 
+  /** The value of a key; asking does not count as use. */
+  peek(key: string): unknown {
+    return this.#entries.get(key)?.value;
+  }
+
   get(key: string): unknown {
     const entry = this.#entry(key);
     if (entry.query !== this.#query) {
@@ -50,10 +55,14 @@ export class AdmissionCache {
     return entry.value;
   }
 
-  /** Adds or replaces a value, whose size is in bytes, unless others are worth more, or fewer of the latest queries than `leastUses` asked for it. */
-  set(key: string, value: unknown, bytes: number, leastUses = 0): void {
+  /** How many of the latest queries asked for the key, the running one included. */
+  uses(key: string): number {
+    return this.#entries.get(key)?.uses ?? 0;
+  }
+
+  /** Adds or replaces a value, whose size is in bytes, unless others are worth more. */
+  set(key: string, value: unknown, bytes: number): void {
     const entry = this.#entry(key);
-    if (entry.uses < leastUses) return drop(entry);
     entry.part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;

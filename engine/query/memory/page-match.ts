@@ -9,10 +9,14 @@ import { costOf, fieldsRead } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import { isVariant, placeFields } from '../predicate/variant-place.js';
+import { encodingId } from '../../parquet/encoding.js';
+import { physicalType } from '../../parquet/schema.js';
+import { holdsBytes } from './byte-search.js';
 import type { MemoryColumn, SegmentView } from './column.js';
 import { columnRows } from './column-rows.js';
 import { runToEnd } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
+import { pagesOf } from './load.js';
 import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
 import { fieldName } from './segment-cache.js';
@@ -30,9 +34,14 @@ export interface PageQuery {
   readonly lookedUp: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
+  /** Whether it has conditions that only strings with certain bytes satisfy (`mayHoldBytes`). */
+  readonly hasLiterals: boolean;
   /** The estimated cost of evaluating the predicate over columns in memory, nanoseconds per row. */
   readonly perRow: number;
 }
+
+/** The kinds of conditions that may have a `literal`. */
+const literalKinds: ReadonlySet<string> = new Set(['contains', 'prefix', 'regexp']);
 
 /**
  * Prepares a predicate. Undefined if it cannot be evaluated page by page: it reads the elements of a list of objects or what the text
@@ -63,6 +72,7 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
     columns,
     // Created at the first call, because it is not needed if hashes find the values.
     mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
+    hasLiterals: conditions.some(({ kind }) => literalKinds.has(kind)),
     perRow: costOf(predicate).perRow,
   };
 }
@@ -120,7 +130,77 @@ export function pagesToRead(
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
   const indexed = indexedGroups(file, query, groups);
-  return indexed && fewPagesOf(indexed, query, areVariantsPlaced);
+  return indexed && fewPagesOf(indexed, query, areVariantsPlaced, mostPages(pagesIn(indexed)));
+}
+
+/** The number of pages, of so many, up to which they are read one by one. */
+function mostPages(pages: number): number {
+  return pages < fewPages ? 0 : pages / pageShare;
+}
+
+/** The pages that a search has left, and whether they are few enough that searching other segments is worth it. */
+interface SearchedPages {
+  readonly pages: readonly RowPage[];
+  readonly areFew: boolean;
+}
+
+/**
+ * As `pagesToRead`, but looks into the pages: the bytes of each page of strings are searched as a whole for what conditions need, which takes half
+ * the time of reading the column. Undefined if the file lacks the page index.
+ */
+export function pagesBySearch(
+  file: SegmentFile,
+  query: PageQuery,
+  groups: readonly RowGroup[],
+  areVariantsPlaced = false,
+): SearchedPages | undefined {
+  const indexed = indexedGroups(file, query, groups);
+  if (indexed === undefined) return undefined;
+  const searched = indexed.map((each) => ({ ...each, leaves: withSearch(file, each, query) }));
+  const pages = fewPagesOf(searched, query, areVariantsPlaced, Infinity)!;
+  return { pages, areFew: pages.length <= mostPages(pagesIn(indexed)) };
+}
+
+/** The statistics of pages, with those of strings searched for bytes (`mayHoldBytes`). */
+function withSearch(
+  file: SegmentFile,
+  { group, firstRows, leaves }: IndexedGroup,
+  query: PageQuery,
+): IndexedGroup['leaves'] {
+  const count = firstRows.length - 1;
+  return leavesOf(file, query).map((leaf) => {
+    const known = leaves.find(({ key }) => key === leaf.key)?.pages;
+    const { dictionaryOffset } = group.chunks[leaf.index]!;
+    if (leaf.physical !== physicalType.byteArray || dictionaryOffset !== undefined)
+      return { key: leaf.key, pages: known ?? Array.from({ length: count }, () => ({ nulls: 0 })) };
+    const search = pageSearch(file, group.chunks[leaf.index]!);
+    const pages = Array.from({ length: count }, (_, page): PageStats => ({
+      nulls: 0,
+      ...known?.[page],
+      mayHoldBytes: (bytes) => search(bytes)[page] !== 0,
+    }));
+    return { key: leaf.key, pages };
+  });
+}
+
+/** A function that tells for each page of a chunk whether it may hold a string with these bytes: 0 if not. */
+function pageSearch(file: SegmentFile, chunk: SegmentChunk): (bytes: Buffer) => readonly number[] {
+  const found = new Map<Buffer, readonly number[]>();
+  return (bytes) => {
+    let pages = found.get(bytes);
+    if (pages === undefined) found.set(bytes, (pages = searchPages(file, chunk, bytes)));
+    return pages;
+  };
+}
+
+function searchPages(file: SegmentFile, chunk: SegmentChunk, wanted: Buffer): readonly number[] {
+  const pages: number[] = [];
+  for (const { body, encoding } of pagesOf(file, [chunk])) {
+    // Only in the plain encoding are the bytes of a string behind one another.
+    const isFound = encoding !== encodingId.plain || holdsBytes(body.bytes, wanted);
+    pages.push(isFound ? 1 : 0);
+  }
+  return pages;
 }
 
 /**
@@ -135,7 +215,8 @@ export function spansToRead(
   const indexed = indexedGroups(file, query, file.groups);
   if (indexed === undefined) return undefined;
   if (pagesIn(indexed) * leastPageNs > file.rows * query.perRow) return undefined;
-  const pages = fewPagesOf(indexed, query, areVariantsPlaced);
+  const most = mostPages(pagesIn(indexed));
+  const pages = fewPagesOf(indexed, query, areVariantsPlaced, most);
   const spans: { readonly first: number; rows: number }[] = [];
   for (const { first, rows } of pages ?? []) {
     const last = spans.at(-1);
@@ -194,14 +275,13 @@ function pagesIn(groups: readonly IndexedGroup[]): number {
   return groups.reduce((sum, { firstRows }) => sum + firstRows.length - 1, 0);
 }
 
-/** The pages that may hold a match; undefined if they are more than one in `pageShare`. */
+/** The pages that may hold a match; undefined if they are more than `most`. */
 function fewPagesOf(
   groups: readonly IndexedGroup[],
   { columns, mayHold }: PageQuery,
   areVariantsPlaced: boolean,
+  most: number,
 ): readonly RowPage[] | undefined {
-  const total = pagesIn(groups);
-  const most = total < fewPages ? 0 : total / pageShare;
   const found: RowPage[] = [];
   for (const { group, firstRows, leaves } of groups) {
     // One reused object for all pages: a query tests hundreds of them.

@@ -1,13 +1,15 @@
 import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
-import type { RowRef, SegmentAccess, SegmentRows } from '../plan/executor.js';
+import type { RowRef, RowSet, SegmentAccess, SegmentRows } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { PageFormat, PageRecords } from '../results/page-format.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { DeletionVector } from '../../store/deletion-vector.js';
+import { packBitmap } from '../../text/bitmap.js';
 import type { FacetPartial } from './facets/partial.js';
+import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
 import type { FoundTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { TextFrequencies } from '../text/weigh.js';
@@ -193,3 +195,10 @@ export type FromShard =
   | { readonly records: PageRecords }
   /** The data, or a thread that was replaced, prevent the memory executor from answering. */
   | Unsupported;
+
+/** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
+export function sendableRows(found: SelectionVector): RowSet {
+  const rows = settleSelection(found);
+  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
+  return isSparse(rows) ? rows.slice() : packBitmap(rows);
+}

@@ -1,5 +1,5 @@
 import type { DecodedValues } from '../../parquet/decode-values.js';
-import { packBitmap, unpackBitmap } from '../../text/bitmap.js';
+import { unpackBitmap } from '../../text/bitmap.js';
 import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
@@ -8,6 +8,7 @@ import type { RowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, type CacheCounts } from './admission-cache.js';
+import type { LoadedColumns } from './cached-records.js';
 import type {
   DistinctStrings,
   MemoryColumn,
@@ -18,12 +19,11 @@ import type {
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
 import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
-import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
 import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
 import { deletedRows } from '../../store/deletion-vector.js';
-import type { ShardSegment, ShardSnapshot } from './protocol.js';
+import { sendableRows, type ShardSegment, type ShardSnapshot } from './protocol.js';
 import { SegmentFile, type SegmentChunk } from './segment-file.js';
-import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
+import { pathOf, physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 
 /** Maximum number of files whose footer is cached. */
@@ -40,6 +40,8 @@ export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
   hasColumn(name: string): boolean;
+  /** Whether several of the latest queries, this one included, asked for the whole column of a field, which makes it worth loading. */
+  isAskedAgain(name: string): boolean;
   /**
    * For a column of strings in memory without a dictionary: whether the hash table that finds its values is also in memory, or would have to be
    * made. Undefined for other columns.
@@ -119,6 +121,15 @@ export class SegmentCache {
     return made;
   }
 
+  /** The columns of segments that are in memory, by file, leaf and type; to ask for one does not count as its use. */
+  columnsOf({ columns }: ShardSnapshot): LoadedColumns {
+    return ({ path }, leaf, type) => {
+      const key = `0\n${path}\n${type}\n${pathOf(columns, leaf)}`;
+      const known = this.entries.peek(key) as KnownColumn | undefined;
+      return known === 'absent' ? undefined : known;
+    };
+  }
+
   #selections({ path, rows }: ShardSegment): SelectionCache {
     const keyOfCondition = (key: string): string => `selection\n${path}\n${key}`;
     return {
@@ -142,6 +153,11 @@ export class SegmentCache {
         return fileOf();
       },
       hasColumn: (name) => this.entries.has(keysOf(scope, name).column),
+      isAskedAgain: (name) => {
+        const { column } = keysOf(scope, name);
+        this.entries.get(column);
+        return this.entries.uses(column) > 1;
+      },
       hashes: (name) => {
         const { column, hashes } = keysOf(scope, name);
         const known = this.entries.get(column) as KnownColumn | undefined;
@@ -382,10 +398,3 @@ export function fieldName(field: FieldRef): string {
 }
 
 const names = new WeakMap<FieldRef, string>();
-
-/** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
-export function sendableRows(found: SelectionVector): RowSet {
-  const rows = settleSelection(found);
-  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
-  return isSparse(rows) ? rows.slice() : packBitmap(rows);
-}

@@ -10,6 +10,7 @@ import {
   type Extent,
   type FooterChunk,
   type FooterMetadata,
+  type OffsetIndex,
   type PageStatistics,
 } from '../../parquet/read-footer.js';
 import { parseBloomFilter } from '../../parquet/bloom-filter.js';
@@ -49,18 +50,6 @@ export interface RowGroup {
   readonly chunks: readonly SegmentChunk[];
 }
 
-/**
- * The data pages of a chunk (OffsetIndex in the Parquet format). Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` of
- * its row group.
- */
-export interface OffsetIndex {
-  readonly offsets: Float64Array;
-  /** The size of each page, header included. */
-  readonly bytes: Int32Array;
-  /** The first row of each page, followed by the number of rows. */
-  readonly firstRows: Int32Array;
-}
-
 /** A segment's file, read synchronously. The footer is read once, by the constructor. */
 export class SegmentFile {
   readonly path: string;
@@ -78,6 +67,7 @@ export class SegmentFile {
   #textIndex: TextIndex | 'none' | undefined;
   readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
   readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
+  #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
 
   /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that we wrote. */
   constructor({ path, blockChecksums }: CheckedFile) {
@@ -137,14 +127,9 @@ export class SegmentFile {
   pages(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
     const known = this.#offsetIndexes.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
-    const { begin, bytes: length } = chunk.offsetIndex;
-    const index = this.read(begin, length);
+    const index = this.#indexBytes(chunk.offsetIndex);
     try {
-      const pages = parseOffsetIndex(index);
-      const firstRows = Int32Array.from([...pages.map(({ firstRow }) => firstRow), group.rows]);
-      const offsets = Float64Array.from(pages, ({ offset }) => offset);
-      const bytes = Int32Array.from(pages, (page) => page.bytes);
-      const found = { offsets, bytes, firstRows };
+      const found = parseOffsetIndex(index, group.rows);
       this.#offsetIndexes.set(chunk, found);
       return found;
     } catch (error) {
@@ -156,8 +141,7 @@ export class SegmentFile {
   statistics(chunk: SegmentChunk, leaf: SegmentLeaf): readonly PageStatistics[] | undefined {
     const known = this.#columnIndexes.get(chunk);
     if (known !== undefined || chunk.columnIndex === undefined) return known;
-    const { begin, bytes } = chunk.columnIndex;
-    const index = this.read(begin, bytes);
+    const index = this.#indexBytes(chunk.columnIndex);
     try {
       const found = parseColumnIndex(index, leaf.physical);
       this.#columnIndexes.set(chunk, found);
@@ -165,6 +149,20 @@ export class SegmentFile {
     } catch (error) {
       throw this.damaged('has an index of pages that cannot be read', error);
     }
+  }
+
+  /** Reads a part of the page index. Other parts are near it and are asked for next: they are read along, and kept until the file rests. */
+  #indexBytes({ begin, bytes }: Extent): Uint8Array {
+    let near = this.#nearIndex;
+    if (
+      near === undefined ||
+      begin < near.begin ||
+      begin + bytes > near.begin + near.bytes.length
+    ) {
+      const length = Math.max(bytes, Math.min(nearIndexBytes, this.footerAt - begin));
+      near = this.#nearIndex = { begin, bytes: this.read(begin, length) };
+    }
+    return near.bytes.subarray(begin - near.begin, begin - near.begin + bytes);
   }
 
   /** The words of a chunk's bloom filter; undefined if it has none that we know. */
@@ -182,6 +180,7 @@ export class SegmentFile {
   rest(): void {
     this.#open?.close();
     this.#open = undefined;
+    this.#nearIndex = undefined;
   }
 
   close(): void {
@@ -245,6 +244,9 @@ export class SegmentFile {
 }
 
 const usualFooterBytes = 64 << 10;
+
+/** Bytes of the page index that are read at once: those of all leaves of a row group of a VCF. */
+const nearIndexBytes = 16 << 10;
 
 function areEqual(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i]);

@@ -105,3 +105,25 @@ export function physicalPath(
   }
   return column === undefined ? undefined : physical;
 }
+
+/** The names of the columns from the root to a leaf, separated by line breaks; undefined if the dataset has no such column. */
+export function pathOf(
+  columns: Columns,
+  { key, columns: physical }: SegmentLeaf,
+): string | undefined {
+  const known = knownPaths.get(columns) ?? new Map<string, string | undefined>();
+  knownPaths.set(columns, known);
+  if (known.has(key)) return known.get(key);
+  const path: string[] = [];
+  let siblings: Columns = [...reservedColumns, ...columns];
+  for (const each of physical) {
+    const column = siblings.find((candidate) => candidate.physical === each);
+    if (column !== undefined) path.push(column.name);
+    siblings = column?.children ?? [];
+  }
+  const found = path.length === physical.length ? path.join('\n') : undefined;
+  known.set(key, found);
+  return found;
+}
+
+const knownPaths = new WeakMap<Columns, Map<string, string | undefined>>();

@@ -20,15 +20,16 @@ import type { SegmentView } from './column.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { matchers } from './evaluate.js';
-import { matchFewPages } from './few-pages.js';
 import { liveFrequencies } from './live-frequencies.js';
 import { storedBytes } from './load.js';
 import { pageQuery, readPageIndex } from './page-match.js';
+import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
 import { TopRows } from './top-rows.js';
 import {
   rowPairs,
   rowsOfAnswer,
+  sendableRows,
   type ShardAnswer,
   type ShardCount,
   type ShardFields,
@@ -41,7 +42,7 @@ import {
   type ShardSnapshot,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
-import { maxFiles, sendableRows, SegmentCache } from './segment-cache.js';
+import { maxFiles, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
 /**
@@ -83,6 +84,7 @@ export class Shard {
     const asides = query.relevance?.conditions ?? [];
     const [match, ...sides] = matchers([query.predicate, ...asides], new Set(asides.filter(isTermLeaf))); // prettier-ignore
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
+    const pageMatcher = paged && new PageMatcher(paged, match!);
     const ranked = query.relevance && new RankedRows(query.relevance);
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best =
@@ -95,9 +97,9 @@ export class Shard {
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
-    const missed = { inARow: 0 };
     for (const [i, segment] of segments.entries()) {
-      const ofPages = paged && matchFewPages(this.#cache, snapshot, segment, paged, missed, match!);
+      const view = this.#cache.view(snapshot, segment);
+      const ofPages = pageMatcher?.find(this.#cache.pages(snapshot, segment), view, segment);
       if (ofPages?.found === 'none') {
         counts[2 * i] = segment.number;
         access[ofPages.by]++;
@@ -105,7 +107,6 @@ export class Shard {
         yield;
         continue;
       }
-      const view = this.#cache.view(snapshot, segment);
       const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
       if (isUnsupported(found)) return this.#rested(found);
       access[ofPages?.by ?? 'columns']++;
@@ -307,7 +308,13 @@ export class Shard {
       return this.#cache.file(segment);
     };
     const name = `${snapshot.key} ${key}`;
-    const records = cachedRecords(this.#cache.entries, file, { rows, projection, format, name });
+    const asked = { rows, projection, format, name };
+    const records = cachedRecords(
+      this.#cache.entries,
+      file,
+      this.#cache.columnsOf(snapshot),
+      asked,
+    );
     this.#cache.rest();
     return records;
   }

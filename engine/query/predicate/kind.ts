@@ -77,6 +77,8 @@ export interface StoredRows {
         readonly max?: Statistic;
         /** False for the hash of a string that is certainly not among the values. */
         readonly mayContain?: (hash: FilterHash) => boolean;
+        /** False for bytes that certainly none of the strings contains; it reads the strings' page. */
+        readonly mayHoldBytes?: (bytes: Buffer) => boolean;
       }
     >
   >;

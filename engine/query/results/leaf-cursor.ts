@@ -7,6 +7,8 @@ import type { SegmentLeaf } from '../memory/segment-leaves.js';
 export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];
+  /** The pages of which a row has been read. */
+  readonly visited: Set<number>;
 }
 
 /**
@@ -59,13 +61,21 @@ export class LeafCursor {
     return this.#pages.pages[this.number] !== undefined;
   }
 
-  get locations(): PageLocations {
-    return this.#pages.locations;
+  /** The pages of the row group. */
+  get pages(): LeafPages {
+    return this.#pages;
   }
 
   /** Sets the current page after it has been loaded. */
   load(page: LeafPage): void {
     this.#pages.pages[this.number] = page;
+    this.page = page;
+  }
+
+  /** Sets the current page to one row of it. */
+  loadRow(row: number, page: LeafPage): void {
+    this.first = row;
+    this.last = row + 1;
     this.page = page;
   }
 

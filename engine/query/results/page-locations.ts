@@ -1,7 +1,8 @@
 import { pageExtents, decompressPages } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { acquire, release } from '../../core/buffers.js';
-import type { OffsetIndex, RowGroup, SegmentFile } from '../memory/segment-file.js';
+import type { OffsetIndex } from '../../parquet/read-footer.js';
+import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 
 /** The positions of the data pages of a leaf in a row group. Page i holds the rows from `firstRows[i]` to before `firstRows[i + 1]`. */

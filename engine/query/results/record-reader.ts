@@ -1,9 +1,10 @@
 import { AppError } from '../../core/errors.js';
-import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { acquire, release } from '../../core/buffers.js';
+import { decompressPages, withPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertedTo } from './converted.js';
-import { LeafPage } from './leaf-page.js';
+import { rowOfPage, wholePage, type LeafPage } from './leaf-page.js';
 import { valuesOf, type LeafValues } from './leaf-values.js';
 import { pageLocations } from './page-locations.js';
 
@@ -11,6 +12,16 @@ import { pageLocations } from './page-locations.js';
 export interface PageCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
+  /** For records that lie apart, of which most pages are not worth keeping. */
+  readonly rows?: SparseRows;
+}
+
+/** Where single rows are read from, instead of whole pages. */
+export interface SparseRows {
+  /** Whether the pages of some rows, given by a key, are worth decoding and keeping as a whole; if not, only the rows that are asked for are. */
+  isWorthKeeping(key: string): boolean;
+  /** A row of a row group as a page of its own, if that is in memory. */
+  row(file: SegmentFile, group: RowGroup, cursor: LeafCursor, row: number): LeafPage | undefined;
 }
 
 /** Whether a key of a `PageCache` belongs to a page. */
@@ -52,7 +63,7 @@ export class RecordReader {
         isLoaded = false;
     }
     try {
-      if (!isLoaded) this.#load(file, group);
+      if (!isLoaded) this.#load(file, group, inGroup);
     } catch (error) {
       // Rows that were not loaded must not be taken for loaded ones.
       this.#group = undefined;
@@ -92,6 +103,7 @@ export class RecordReader {
       const pages = (ofFile[index] ??= this.#cursors.map(({ leaf }) => ({
         locations: pageLocations(file, group, leaf),
         pages: [],
+        visited: new Set<number>(),
       })));
       for (const [i, cursor] of this.#cursors.entries()) cursor.enter(pages[i]!);
     } catch (error) {
@@ -103,8 +115,32 @@ export class RecordReader {
     return group;
   }
 
+  /** Loads the current pages, or of pages that are not worth it only the row. */
+  #load(file: SegmentFile, group: RowGroup, row: number): void {
+    const { rows } = this.#cache;
+    const isWhole = rows === undefined || this.#areWorthReading(file, group, rows);
+    if (isWhole) return this.#loadPages(file, group);
+    for (const cursor of this.#cursors) {
+      if (cursor.isLoaded) continue;
+      const chunk = group.chunks[cursor.leaf.index]!;
+      const page = rows.row(file, group, cursor, row) ?? readRow(file, chunk, cursor, row);
+      cursor.loadRow(row, page);
+    }
+  }
+
+  /** Whether the current pages are worth keeping, or this reader has read another row of them; the first of them decides for all. */
+  #areWorthReading(file: SegmentFile, group: RowGroup, rows: SparseRows): boolean {
+    const cursor = this.#cursors.find(({ isLoaded }) => !isLoaded)!;
+    const { number, pages } = cursor;
+    const { name } = this.#keysOf(file, group.chunks[cursor.leaf.index]!, cursor);
+    const key = `rows ${name} ${number}`;
+    const isWorthReading = rows.isWorthKeeping(key) || pages.visited.has(number);
+    pages.visited.add(number);
+    return isWorthReading;
+  }
+
   /** Loads the current pages that are not cached, and decompresses them together, because each call of zstd has a fixed cost. */
-  #load(file: SegmentFile, group: RowGroup): void {
+  #loadPages(file: SegmentFile, group: RowGroup): void {
     const wanted: {
       bytes: Uint8Array;
       isCompressed: boolean;
@@ -112,7 +148,8 @@ export class RecordReader {
     }[] = [];
     for (const cursor of this.#cursors) {
       if (cursor.isLoaded) continue;
-      const { leaf, type, number, locations } = cursor;
+      const { leaf, type, number, pages } = cursor;
+      const { locations } = pages;
       const chunk = group.chunks[leaf.index]!;
       const keys = this.#keysOf(file, chunk, cursor);
       const pageKey = (keys.pages[number] ??= `page ${keys.name} ${number}`);
@@ -141,7 +178,7 @@ export class RecordReader {
         bytes: file.read(locations.offsets[number]!, locations.bytes[number]!),
         isCompressed,
         accept: (plain) => {
-          const page = new LeafPage(plain, leaf, type, cursor.last - cursor.first, dictionary);
+          const page = wholePage(plain, leaf, type, cursor.last - cursor.first, dictionary);
           cursor.load(page);
           this.#cache.set(pageKey, page, page.bytes);
         },
@@ -158,6 +195,31 @@ export class RecordReader {
       knownKeys.set(chunk, keys);
     }
     return keys;
+  }
+}
+
+/** A row of the current page of a cursor. Buffers are reused: a row that lies apart from others needs fifty pages and dictionaries. */
+function readRow(
+  file: SegmentFile,
+  { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
+  { leaf, type, number, first, pages: { locations } }: LeafCursor,
+  row: number,
+): LeafPage {
+  const dictionaryBytes = dictionaryOffset === undefined ? 0 : dataOffset - dictionaryOffset;
+  const end = dictionaryBytes + locations.bytes[number]!;
+  const buffer = acquire(Uint8Array, end);
+  try {
+    const stored = [{ bytes: buffer.subarray(dictionaryBytes, end), isCompressed }];
+    file.readInto(stored[0]!.bytes, locations.offsets[number]!);
+    if (dictionaryOffset !== undefined) {
+      stored.push({ bytes: buffer.subarray(0, dictionaryBytes), isCompressed });
+      file.readInto(stored[1]!.bytes, dictionaryOffset);
+    }
+    return withPages(stored, ([page, dictionary]) =>
+      rowOfPage(page!, leaf, type, row - first, dictionary),
+    );
+  } finally {
+    release(buffer);
   }
 }
 

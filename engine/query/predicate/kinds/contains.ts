@@ -16,5 +16,6 @@ export const contains = valueKind<OfKind<'contains'>>({
   // JavaScript would find a lone surrogate in half of a character.
   plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).includes(text) : () => false), // prettier-ignore
   requiredStrings: ({ text }) => [text],
+  literal: ({ text }) => text,
   describe: ({ field, text }) => `${field.name} contains ${describeValues([text])}`,
 });

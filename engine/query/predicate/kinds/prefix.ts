@@ -21,5 +21,6 @@ export const prefix = valueKind<OfKind<'prefix'>>({
   // JavaScript would find a lone surrogate in half of a character.
   plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).startsWith(text) : () => false), // prettier-ignore
   requiredStrings: ({ text }) => [text],
+  literal: ({ text }) => text,
   describe: ({ field, text }) => `${field.name} starts with ${describeValues([text])}`,
 });

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { stringPattern } from '../../memory/match/string-pattern.js';
 import { nsPerRow, rowCost } from '../cost.js';
+import { requiredLiteral } from '../patterns.js';
 import { shortOnly } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind } from './value-kind.js';
@@ -27,5 +28,6 @@ export const regexp = valueKind<OfKind<'regexp'>>({
     const compiled = RE2JS.compile(pattern);
     return shortOnly((text) => compiled.testExact(text));
   },
+  literal: ({ pattern }) => requiredLiteral(pattern),
   describe: ({ field, pattern }) => `${field.name} matches ${describeValues([pattern])}`,
 });

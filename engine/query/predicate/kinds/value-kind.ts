@@ -34,6 +34,8 @@ export interface ValueKind<C extends ValueCondition> {
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
   /** All strings that satisfy the condition, if they are few; else undefined. */
   spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
+  /** A string that every match contains, in this letter case; without this function, or if it is empty, there is none. */
+  literal?(condition: C): string;
   /**
    * If the field is that of variants: a test of where records lie, by the statistics of their coordinates, that is false only if none of them can have a
    * matching variant; undefined if this is not known.
@@ -90,12 +92,17 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
           hashes = parts.spellings?.(condition, caseVariants)?.map(filterHash) ?? null;
         return hashes === null || hashes.some(mayContain);
       };
+      const text = parts.literal?.(condition) ?? '';
+      const literal = text === '' ? undefined : Buffer.from(text.toWellFormed());
       return (segment) => {
         const column = find(segment);
         if (column === 'unknown') return true;
         if (column === 'absent' || column.stats.nulls >= segment.rows) return false;
-        const { mayContain } = column.stats;
-        if (mayContain && column.type === field.type && !isIn(mayContain)) return false;
+        const { mayContain, mayHoldBytes } = column.stats;
+        if (column.type === field.type) {
+          if (mayContain && !isIn(mayContain)) return false;
+          if (mayHoldBytes && literal && !mayHoldBytes(literal)) return false;
+        }
         // Beyond the positions, which variants begin with after the build, the bounds of the strings rule out hardly anything.
         if (segment.areVariantsPlaced && mayLie) return mayLie(segment);
         if (column.isList || column.type !== field.type) return true;

@@ -48,7 +48,8 @@ describe('records of a page, through the cache', () => {
   ): readonly string[] => {
     cache.beginQuery();
     const format = { kind: 'texts' } as const;
-    return cachedRecords(cache, file, { rows, projection, format, name: '1 2' }) as string[];
+    const asked = { rows, projection, format, name: '1 2' };
+    return cachedRecords(cache, file, () => undefined, asked) as string[];
   };
   const expected = (rows: readonly RowRef[]): readonly unknown[] =>
     rows.map(([segment, row]) => ({ _commit: '4812', ...rowOf(segment * rowsOfSegment + row) }));

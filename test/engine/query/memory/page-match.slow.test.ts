@@ -8,6 +8,7 @@ import {
   groupsToRead,
   matchPages,
   matchSpans,
+  pagesBySearch,
   pageQuery,
   pagesToRead,
   spansToRead,
@@ -22,6 +23,8 @@ import {
 import { fieldsRead } from '../../../../engine/query/predicate/kinds.js';
 import type { SegmentView } from '../../../../engine/query/memory/column.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import type { RowPage } from '../../../../engine/query/memory/page-column.js';
+import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
@@ -138,6 +141,48 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     ['nothing', () => [['variant', 'GRCh37-1-5-A-G']]],
   ];
 
+  /** The rows in some pages that satisfy a predicate. */
+  const rowsIn = (pages: readonly RowPage[], predicate: Predicate): readonly number[] => {
+    const found = matchPages(pages, rows.length, matcher(predicate), (page, field) => {
+      const leaf = file.leaf(field.path)!;
+      return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
+    });
+    return [...rowNumbers(found!, rows.length)];
+  };
+
+  test('strings are searched for in pages as a whole, by a plain loop', () => {
+    const random = new Random(seed);
+    const idOf = (name: string): string => {
+      for (;;) {
+        const value = random.pick(rows)[name] as string | readonly string[] | null;
+        const id = typeof value === 'string' ? value : value?.[0];
+        if (id !== undefined) return id;
+      }
+    };
+    const conditions: readonly (() => unknown)[] = [
+      () => ['id__contains', idOf('id').slice(4, 9)],
+      () => ['id__contains', `${idOf('id').slice(-3)}rs`],
+      () => ['id__prefix', idOf('id').slice(0, 8)],
+      () => ['id__regexp', `${idOf('id').slice(0, 7)}[0-9]*`],
+      () => ['ids__contains', idOf('ids').slice(2, 8)],
+      () => ['variant__contains', idOf('variant').slice(-12)],
+      () => ['gene__contains', '7'],
+      () => ['depth__lt', random.below(600)],
+    ];
+    let searched = 0;
+    for (let i = 0; i < 60; i++) {
+      const [first, second] = [random.pick(conditions)(), random.pick(conditions)()];
+      const filters = random.pick([[first], [first, second], [{ or: [first, second] }], [first, { not: second }]]); // prettier-ignore
+      const { predicate } = parseQuery({ filters }, dataset.fields);
+      const { pages, areFew } = pagesBySearch(file, pageQuery(predicate, columns)!, file.groups)!;
+      if (areFew) searched++;
+      const isMatch = filterTest(filters, columns);
+      const expected = rows.flatMap((row, at) => (isMatch(row) ? [at] : []));
+      expect([filters, rowsIn(pages, predicate)]).toEqual([filters, expected]);
+    }
+    expect(searched).toBeGreaterThan(10);
+  });
+
   test.each(filters)('%s is found in few pages, by a plain loop', async (_, of) => {
     const request = { filters: of(), limit: 10_000 };
     const asked = parseQuery(request, dataset.fields);
@@ -151,11 +196,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       return [...firstRows.subarray(1)];
     });
     expect(pages.length).toBeLessThanOrEqual(all.length / 8);
-    const found = matchPages(pages, rows.length, matcher(asked.predicate), (page, field) => {
-      const leaf = file.leaf(field.path)!;
-      return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
-    });
-    expect([...rowNumbers(found!, rows.length)]).toEqual(expected);
+    expect(rowsIn(pages, asked.predicate)).toEqual(expected);
     withView((view) => {
       const spans = spansToRead(file, { ...paged, perRow: Infinity })!;
       expect(spans.reduce((sum, span) => sum + span.rows, 0)).toBeLessThan(rowCount / 4);
@@ -238,7 +279,9 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
-      expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
+      // The first query searches the pages, the second one makes the column worth loading.
+      expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 1, columns: 0 });
+      expect(await access([['id__contains', 'y']])).toEqual({ filters: 0, pages: 0, columns: 1 });
       // Filters are also used for a column in memory until it has a hash table, which the counts of the explanation have created.
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });

@@ -9,6 +9,9 @@ import type { PageCache } from '../../../../engine/query/results/record-reader.j
 import type { RecordBatch } from 'apache-arrow';
 import { parseJson } from '../../../../engine/core/json.js';
 import { naiveTexts } from './naive-json.js';
+import { rowOfColumn } from '../../../../engine/query/memory/column-row.js';
+import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
+import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import { project, type Projected } from '../../../../engine/query/results/projection.js';
@@ -92,6 +95,22 @@ function texts(
 ): readonly string[] {
   const refs = rows.map((row): RowRef => [0, row]);
   return materialise({ file: () => file, cache: kept }, refs, projection, 'json');
+}
+
+/** Reads rows one by one: from columns in memory as far as they tell, or from pages. */
+function rowCache(areInMemory: boolean): PageCache {
+  const dictionary = new GrowingDictionary();
+  return {
+    ...cache(false),
+    rows: {
+      isWorthKeeping: () => false,
+      row(file, group, { leaf, type }, row) {
+        if (!areInMemory || type === undefined) return undefined;
+        const column = loadColumn(file, leaf.columns, dictionary);
+        return column && rowOfColumn(column, file.leaves, leaf, type, group, row);
+      },
+    },
+  };
 }
 
 /** The first text that differs; undefined if none does. */
@@ -194,6 +213,24 @@ describe('records read from their pages', () => {
       const after = datasetOf(columns, [merged], [file]);
       expect(firstDifference(byPages(after), found)).toBeUndefined();
       expect(firstDifference(await naiveRecords(after), found)).toBeUndefined();
+    }
+  });
+
+  test(`are so where single rows are read (STRANDLAKE_SEED=${seed})`, async () => {
+    const next = random(seed + 4);
+    for (let round = 0; round < 12; round++) {
+      const columns = randomColumns(next, 5, 3);
+      const rows = [1, 30, 2_000, 6_000][round % 4]!;
+      const dataset = await oneSegment(columns, randomValues(next, columns, rows));
+      const wanted = byPages(dataset);
+      const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
+      const projection = project(columns, dataset.fields, wholeRequest);
+      const asked = Array.from({ length: 40 }, () => Math.floor(next() * rows));
+      for (const areInMemory of [false, true]) {
+        const found = texts(file, rowCache(areInMemory), asked, projection);
+        expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
+      }
+      file.close();
     }
   });
 

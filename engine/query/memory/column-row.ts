@@ -1,0 +1,89 @@
+import { physicalOfStored } from '../../store/arrow.js';
+import { physicalType } from '../../parquet/schema.js';
+import { isStoredAs, type ScalarType } from '../results/converted.js';
+import { valuePage, type LeafPage } from '../results/leaf-page.js';
+import { LeafValues } from '../results/leaf-values.js';
+import type { ColumnValues, MemoryColumn } from './column.js';
+import type { RowGroup } from './segment-file.js';
+import type { SegmentLeaf } from './segment-leaves.js';
+
+/**
+ * The value of a leaf in one row, given by its number in the row group, from its column in memory, as a page of that row. Undefined if the column
+ * does not tell the levels of the row: it is a list, or an object above the value may be missing.
+ */
+export function rowOfColumn(
+  { offsets, present, values }: MemoryColumn,
+  leaves: readonly SegmentLeaf[],
+  leaf: SegmentLeaf,
+  type: ScalarType,
+  group: RowGroup,
+  row: number,
+): LeafPage | undefined {
+  if (offsets !== undefined || !isStoredAs(leaf, type)) return undefined;
+  const inSegment = group.first + row;
+  if (present === undefined || present[inSegment] === 1)
+    return valuePage(leaf.maxDefinition, valueAt(values, inSegment, type));
+  return isParentThere(leaves, leaf, group) ? valuePage(leaf.maxDefinition - 1, none) : undefined;
+}
+
+const none = new LeafValues({ kind: 'int32s', int32s: new Int32Array(0) });
+
+/** Whether the object of which a leaf is a member, if there is one, is there in all rows: another member has a value in each. */
+function isParentThere(
+  leaves: readonly SegmentLeaf[],
+  { columns, maxRepetition }: SegmentLeaf,
+  { chunks }: RowGroup,
+): boolean {
+  if (maxRepetition > 0) return false;
+  const above = columns.slice(0, -1);
+  if (above.length === 0) return true;
+  return leaves.some(
+    (other) =>
+      other.maxRepetition === 0 &&
+      above.every((name, i) => other.columns[i] === name) &&
+      chunks[other.index]!.nulls === 0,
+  );
+}
+
+/** Value `i` of a column, alone. */
+function valueAt(values: ColumnValues, i: number, type: ScalarType): LeafValues {
+  switch (values.kind) {
+    case 'numbers':
+      return numberOf(values.numbers[i]!, type);
+    case 'number-dictionary':
+      return numberOf(values.entries.numbers[values.indices[i]!]!, type);
+    case 'longs':
+      return longOf(values.longs[i]!);
+    case 'flags':
+      return new LeafValues({ kind: 'booleans', booleans: values.flags.slice(i, i + 1) });
+    case 'dictionary':
+      return stringOf(values.dictionary.utf8, values.indices[i]!);
+    case 'strings':
+      return stringOf(values, i);
+  }
+}
+
+function stringOf(
+  { bytes, offsets }: { readonly bytes: Uint8Array; readonly offsets: Uint32Array },
+  i: number,
+): LeafValues {
+  const string = Uint8Array.prototype.slice.call(bytes, offsets[i]!, offsets[i + 1]!);
+  return new LeafValues({ kind: 'strings', bytes: string, offsets: Int32Array.of(0, string.length) }); // prettier-ignore
+}
+
+function numberOf(number: number, type: ScalarType): LeafValues {
+  switch (physicalOfStored(type)) {
+    case physicalType.int32:
+      return new LeafValues({ kind: 'int32s', int32s: Int32Array.of(number) });
+    case physicalType.float:
+      return new LeafValues({ kind: 'int32s', int32s: new Int32Array(Float32Array.of(number).buffer) }); // prettier-ignore
+    case physicalType.double:
+      return new LeafValues({ kind: 'int64s', int32s: new Int32Array(Float64Array.of(number).buffer) }); // prettier-ignore
+    default:
+      return longOf(BigInt(number));
+  }
+}
+
+function longOf(long: bigint): LeafValues {
+  return new LeafValues({ kind: 'int64s', int32s: new Int32Array(BigInt64Array.of(long).buffer) });
+}

@@ -1,0 +1,97 @@
+import { nsPerRow } from '../predicate/cost.js';
+import type { SegmentView } from './column.js';
+import type { Matcher } from './evaluate.js';
+import { withoutRows, type SelectionVector } from './match/selection-vector.js';
+import {
+  groupsToRead,
+  matchPages,
+  matchSpans,
+  pagesBySearch,
+  pagesToRead,
+  spansToRead,
+  type PageQuery,
+} from './page-match.js';
+import type { ShardSegment } from './protocol.js';
+import type { SegmentPages } from './segment-cache.js';
+import type { RowGroup } from './segment-file.js';
+
+/** The rows of a segment that match, and how they were found. */
+interface FoundByPages {
+  readonly found: SelectionVector;
+  readonly by: 'filters' | 'pages';
+}
+
+/** The number of consecutive segments with too many matching pages, after which a query stops looking at pages. */
+const mostMisses = 4;
+
+/** Looks for the matches of one query in the few pages of each segment that may hold one. */
+export class PageMatcher {
+  readonly #query: PageQuery;
+  readonly #match: Matcher;
+  /** The number of segments since the last one of which few pages were read. */
+  #misses = 0;
+
+  constructor(query: PageQuery, match: Matcher) {
+    this.#query = query;
+    this.#match = match;
+  }
+
+  /** Undefined if many pages may hold a match, or looking for them gains nothing. */
+  find(pages: SegmentPages, view: SegmentView, segment: ShardSegment): FoundByPages | undefined {
+    const query = this.#query;
+    const { areVariantsPlaced: arePlaced } = segment;
+    const isInMemory = query.names.every(pages.hasColumn);
+    const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
+    // A hash table that is there finds the rows at once.
+    if (hashes.includes('made')) return undefined;
+    // Making a table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
+    const isFiltered = !isInMemory || hashes.includes('unmade');
+    // If the pages of some segments rule out nothing, the pages of the others will not either.
+    const mayGain = this.#misses < mostMisses;
+    if (!isFiltered && !mayGain) return undefined;
+    const { file } = pages;
+    const groups = isFiltered ? groupsToRead(file, query, pages.filter, arePlaced) : file.groups;
+    if (groups.length === 0) return { found: 'none', by: 'filters' };
+    if (!mayGain) return undefined;
+    const found = isInMemory
+      ? this.#findInMemory(pages, view, hashes.includes('unmade'), arePlaced)
+      : this.#findInFile(pages, groups, segment);
+    if (found === undefined) {
+      this.#misses++;
+      return undefined;
+    }
+    const { deleted } = view;
+    return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
+  }
+
+  #findInMemory(
+    { file }: SegmentPages,
+    view: SegmentView,
+    areHashesUnmade: boolean,
+    arePlaced: boolean,
+  ): SelectionVector | undefined {
+    // Whole columns would be looked up by tables that have to be made.
+    const hashing = areHashesUnmade ? nsPerRow.hashing : 0;
+    const costly = { ...this.#query, perRow: this.#query.perRow + hashing };
+    const spans = spansToRead(file, costly, arePlaced);
+    if (spans !== undefined) this.#misses = 0;
+    return spans && matchSpans(spans, view, this.#match);
+  }
+
+  #findInFile(
+    { file, column, hasColumn, isAskedAgain }: SegmentPages,
+    groups: readonly RowGroup[],
+    { rows, areVariantsPlaced: arePlaced }: ShardSegment,
+  ): SelectionVector | undefined {
+    const query = this.#query;
+    const few = pagesToRead(file, query, groups, arePlaced);
+    if (few !== undefined) this.#misses = 0;
+    if (few !== undefined || !query.hasLiterals) return few && matchPages(few, rows, this.#match, column); // prettier-ignore
+    // What is asked for again is worth loading as a whole.
+    if (!query.names.every((name) => hasColumn(name) || !isAskedAgain(name))) return undefined;
+    const searched = pagesBySearch(file, query, groups, arePlaced);
+    if (searched === undefined) return undefined;
+    this.#misses = searched.areFew ? 0 : this.#misses + 1;
+    return matchPages(searched.pages, rows, this.#match, column);
+  }
+}
