@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Lab } from '../api/lab.js';
+import { seed } from '../seed.js';
 import { idOf } from '../api/server.js';
 import { startHost } from '../../scheduler/worker/host.js';
 import { openDeltaReader } from './delta-reader.js';
@@ -23,10 +24,15 @@ export function newUpkeepCounts(): UpkeepCounts {
   return { merges: 0, sorts: 0, workers: 0 };
 }
 
-/**
- * Number of random histories of each of the two tests, which run side by side: half of STRANDLAKE_SEQUENCES, if it is set.
- */
-export const sequences = Math.ceil(Number(process.env['STRANDLAKE_SEQUENCES'] ?? 20) / 2);
+/** Number of random histories of each of the two tests, which run side by side: half of STRANDLAKE_SEQUENCES, if it is set. */
+const sequences = Math.ceil(Number(process.env['STRANDLAKE_SEQUENCES'] ?? 20) / 2);
+const mostInTest = 25;
+
+/** For each test: the number of its histories, and the seed of the first one. */
+export const historyParts = Array.from(
+  { length: Math.ceil(sequences / mostInTest) },
+  (_, i) => [Math.min(mostInTest, sequences - i * mostInTest), seed + i * mostInTest] as const,
+);
 
 /**
  * Starts the worker in a process of its own every fifth time, and else in this process, which takes a fraction of the time.
@@ -42,19 +48,21 @@ export function hostNowAndThen(counts: UpkeepCounts): typeof startHost {
 
 /** Options of `runHistories`. */
 export interface HistoriesOptions {
-  readonly seed: number;
-  readonly count: number;
   readonly happened: EventCounts;
   readonly upkeep: UpkeepCounts;
   readonly clock?: FastClock;
 }
 
 /**
- * Compares random histories with the model, each of a dataset in a vault of its own, which is deleted after it. All files are verified
- * after fifty histories and in the end.
+ * Compares random histories with the model, each of a dataset in a vault of its own, which is deleted after it. In the end all files are
+ * verified.
  */
-export async function runHistories(lab: Lab, options: HistoriesOptions): Promise<void> {
-  const { seed, count, happened, upkeep, clock } = options;
+export async function runHistories(
+  lab: Lab,
+  count: number,
+  firstSeed: number,
+  { happened, upkeep, clock }: HistoriesOptions,
+): Promise<void> {
   const reader = await openDeltaReader();
   const server: HistoryServer = {
     get ann() {
@@ -67,11 +75,11 @@ export async function runHistories(lab: Lab, options: HistoriesOptions): Promise
   };
   try {
     for (let i = 0; i < count; i++) {
-      const vaultId = idOf(await lab.ann.post('/v2/vaults', { name: `history ${i}` }));
+      const vaultId = idOf(await lab.ann.post('/v2/vaults', { name: `history ${firstSeed + i}` }));
       const datasetId = await lab.newDataset({ vault_id: vaultId });
       const history = {
         server,
-        seed: seed + i,
+        seed: firstSeed + i,
         datasetId,
         vaultId,
         happened,
@@ -93,7 +101,7 @@ export async function runHistories(lab: Lab, options: HistoriesOptions): Promise
           await checks.deltaTable(reader, lab.server.data.dataset(datasetId), logVersions);
         },
       });
-      if (i % 50 === 49 || i === count - 1) {
+      if (i === count - 1) {
         await lab.server.scheduler.compacted();
         expect(await differences(lab.server)).toEqual([]);
       }

@@ -106,7 +106,7 @@ export class VersionChecks {
     const body = { limit: 10_000, as_of: id };
     const found = await this.#askUnlessGone(body, this.#model.isOld(number));
     if (found === undefined) return;
-    const shown = found.results.map((record) => [record._id, contents(record)]);
+    const shown = found.results.map(({ _id, ...rest }) => [_id, contents(rest)]);
     expect([this.#where, id, shown]).toEqual([this.#where, id, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
   }
 
@@ -265,7 +265,7 @@ function valuesOf({ n, word, info }: ModelRecord): RecordValues {
   return { n, word, info };
 }
 
-function contents({ n, word, info }: PageOfRecords['results'][number]): RecordValues {
+function contents({ n, word, info }: Omit<ShownRecord, '_id'>): RecordValues {
   const { a, b } = info ?? {};
   return { n, word, info: { ...(a !== null && a !== undefined && { a }), ...(b && { b }) } };
 }
@@ -297,13 +297,15 @@ function idsWithout(
   return states.filter((one) => !otherStates.has(one)).map(({ id }) => id);
 }
 
+interface ShownRecord {
+  readonly _id: string;
+  readonly n: number;
+  readonly word: string;
+  readonly info?: Info | null;
+}
+
 interface PageOfRecords {
-  readonly results: readonly {
-    readonly _id: string;
-    readonly n: number;
-    readonly word: string;
-    readonly info?: Info | null;
-  }[];
+  readonly results: readonly ShownRecord[];
   readonly total: number;
   readonly cursor?: string | null;
   readonly facets?: Readonly<Record<string, readonly (readonly [string, number])[]>>;
