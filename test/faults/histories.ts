@@ -10,7 +10,7 @@ import { randomVersions, type EventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 import type { HistoryServer } from './version-checks.js';
 
-/** What the server has done by itself in histories, and what else was compared. */
+/** What the server has done by itself in histories, and how it was started. */
 export interface UpkeepCounts {
   merges: number;
   /** The number of merges that sorted rows. */
@@ -46,7 +46,7 @@ export function hostNowAndThen(counts: UpkeepCounts): typeof startHost {
   };
 }
 
-/** Options of `runHistories`. */
+/** The counts that `runHistories` adds to, and the clock of the store, if it runs ahead. */
 export interface HistoriesOptions {
   readonly happened: EventCounts;
   readonly upkeep: UpkeepCounts;
@@ -77,16 +77,13 @@ export async function runHistories(
     for (let i = 0; i < count; i++) {
       const vaultId = idOf(await lab.ann.post('/v2/vaults', { name: `history ${firstSeed + i}` }));
       const datasetId = await lab.newDataset({ vault_id: vaultId });
-      const history = {
+      await randomVersions({
         server,
         seed: firstSeed + i,
         datasetId,
         vaultId,
         happened,
         ...(clock && { clock }),
-      };
-      await randomVersions({
-        ...history,
         async inTheEnd(checks) {
           for await (const { info } of lab.server.store.history(datasetId, 0)) {
             const compaction = info['compaction'] as { readonly isSorted: boolean } | undefined;
@@ -101,10 +98,8 @@ export async function runHistories(
           await checks.deltaTable(reader, lab.server.data.dataset(datasetId), logVersions);
         },
       });
-      if (i === count - 1) {
-        await lab.server.scheduler.compacted();
-        expect(await differences(lab.server)).toEqual([]);
-      }
+      await lab.server.scheduler.compacted();
+      if (i === count - 1) expect(await differences(lab.server)).toEqual([]);
       expect((await lab.ann.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
     }
   } finally {

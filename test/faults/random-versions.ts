@@ -312,12 +312,12 @@ class History {
 
   /** Checks that an import or a migration has made a commit, and adds that to the model. */
   async #done(answer: Answer | undefined, mode: ChangeMode): Promise<number | undefined> {
-    const { happened } = this.#options;
+    const { happened, seed } = this.#options;
     let id: number | undefined;
     if (answer === undefined) id = await this.#latestCommit();
     else {
       const commits = answer.json['dataset_commits'] as { readonly id: number }[];
-      expect([answer.json['status'], answer.json['error_message'], commits?.length]).toEqual(['completed', null, 1]); // prettier-ignore
+      expect([seed, answer.json['status'], answer.json['error_message'], commits?.length]).toEqual([seed, 'completed', null, 1]); // prettier-ignore
       id = commits[0]!.id;
     }
     if (id === undefined) return undefined;
