@@ -1,86 +1,40 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withData } from '../../cli/data.js';
-import { main } from '../../cli/main.js';
-import { createUser } from '../../engine/catalog/create-user.js';
-import { parseConfig } from '../../engine/core/config.js';
-import { clientFor, idOf, send, type Client } from '../api/server.js';
-import { collect } from '../cli/collect.js';
+import { idOf, send, type Client } from '../api/server.js';
+import { ApiProcess } from './api-process.js';
 
 /* The API process kills itself in the middle of an upload or a deletion (threats C2), and another starts on what is left. */
 
-let root: string;
+let api: ApiProcess;
 let data: string;
-let serverProcess: ChildProcess | undefined;
-let client: (port: number) => Client;
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'strandlake-killed-'));
-  data = join(root, 'data');
-  const createdUser = await withData(data, ({ catalog, key }) =>
-    catalog.transaction((tx) =>
-      createUser(tx, { email: 'a@acme.org', domain: 'acme', token: { name: 'test' } }, key),
-    ),
-  );
-  client = (port) =>
-    clientFor(`http://127.0.0.1:${port}`, createdUser.user, createdUser.token?.secret ?? '');
+  api = await ApiProcess.make();
+  data = api.data;
 });
-afterEach(() => void serverProcess?.kill('SIGKILL'));
-afterAll(() => rm(root, { recursive: true, force: true }));
-
-/** The argument of an API process on the data folder. */
-function config(...more: readonly string[]): string {
-  const flags = ['--data', data, '--threads', '1', '--port', '0', '--multipart-mb', '1'];
-  return JSON.stringify(parseConfig([...flags, ...more], {}));
-}
-
-async function startServer(crashPoint?: string): Promise<Client> {
-  const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
-  serverProcess = fork('dist/api/main.js', [config()], {
-    env,
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  const [message] = (await once(serverProcess, 'message')) as [{ port: number }];
-  return client(message.port);
-}
-
-async function stopServer(): Promise<void> {
-  const exit = once(serverProcess as ChildProcess, 'exit');
-  serverProcess?.kill('SIGTERM');
-  await exit;
-}
-
-async function expectWhole(): Promise<void> {
-  await stopServer();
-  const terminal = collect();
-  expect([await main(['verify', data], {}, terminal), terminal.outs]).toEqual([0, []]);
-  const scratch = await readdir(join(data, 'scratch'));
-  expect(scratch.filter((name) => !name.startsWith('spill-'))).toEqual([]);
-}
+afterEach(() => api.end('SIGKILL'));
+afterAll(() => api.remove());
 
 test.each(['upload.partial', 'upload.renamed'])(
   'C2: killed at %s, the file is as before and can be sent again',
   async (point) => {
-    const ann = await startServer(point);
+    const ann = await api.start(point);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
     const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt' };
     const id = idOf(await ann.post('/v2/objects', file));
     const uploadUrl = async (from: Client): Promise<string> =>
       String((await from.post('/v2/objects', { ...file, filename: 'b.txt' })).json['upload_url']);
-    const exit = once(serverProcess as ChildProcess, 'exit');
+    const exit = api.exit();
     const url = await uploadUrl(ann);
     await expect(send('', 'PUT', url, 'ACGT')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await startServer();
+    const restartedServer = await api.start();
     expect((await restartedServer.get(`/v2/objects/${id}`)).status).toBe(200);
     expect(await readdir(join(data, 'objects'))).toEqual([]);
     const { status } = await send('', 'PUT', await uploadUrl(restartedServer), 'ACGT');
     expect(status).toBe(200);
     expect((await restartedServer.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
-    await expectWhole();
+    await api.expectWhole();
   },
 );
 
@@ -97,15 +51,15 @@ test.each(
 )(
   'C2: with versioning %s, killed at %s of another content, the file has one of both, whole',
   async (versioning, point) => {
-    const ann = await startServer(`${point}:2`);
+    const ann = await api.start(`${point}:2`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `${versioning} ${point}`, versioning })); // prettier-ignore
     const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
     const [id, path] = [idOf(createdObject), String(createdObject.json['upload_url'])];
     expect((await send('', 'PUT', path, 'first')).status).toBe(200);
-    const exit = once(serverProcess as ChildProcess, 'exit');
+    const exit = api.exit();
     await expect(send('', 'PUT', path, 'second')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await startServer();
+    const restartedServer = await api.start();
     const download = `/v2/objects/${id}/download`;
     const isPublished = point === 'upload.published';
     expect(await contentOf(restartedServer, download)).toBe(isPublished ? 'second' : 'first');
@@ -123,14 +77,14 @@ test.each(
     const stored = (await readdir(join(data, 'objects'))).toSorted();
     expect(stored).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
     await restartedServer.delete(`/v2/vaults/${vaultId}`);
-    await expectWhole();
+    await api.expectWhole();
   },
 );
 
 test.each(['upload.renamed', 'upload.published'])(
   'C2: killed at %s of a restoration, the versions are as before or have one more',
   async (point) => {
-    const ann = await startServer(`${point}:3`);
+    const ann = await api.start(`${point}:3`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `restore ${point}`, versioning: 'enabled' })); // prettier-ignore
     const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
     const id = idOf(createdObject);
@@ -138,11 +92,11 @@ test.each(['upload.renamed', 'upload.published'])(
       expect(
         (await send('', 'PUT', String(createdObject.json['upload_url']), content)).status,
       ).toBe(200);
-    const exit = once(serverProcess as ChildProcess, 'exit');
+    const exit = api.exit();
     const restore = `/v2/objects/${id}/versions/current`;
     await expect(ann.post(restore, { version_id: 1 })).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await startServer();
+    const restartedServer = await api.start();
     const isPublished = point === 'upload.published';
     const contents = ['first', 'second', ...(isPublished ? ['first'] : [])];
     expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe(contents.at(-1));
@@ -157,38 +111,35 @@ test.each(['upload.renamed', 'upload.published'])(
     const listedVersions = (
       await restartedServer.get(`/v2/objects/${id}/versions?show_deleted=true`)
     ).json['data'];
-    await stopServer();
-    const restarted = await startServer();
+    await api.end('SIGTERM');
+    const restarted = await api.start();
     const after = await restarted.get(`/v2/objects/${id}/versions?show_deleted=true`);
     expect(after.json['data']).toEqual(listedVersions);
     await restarted.call('PUT', `/v2/objects/${id}/versions/2`);
     expect(await contentOf(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
     await restarted.delete(`/v2/vaults/${vaultId}`);
-    await expectWhole();
+    await api.expectWhole();
   },
 );
 
 test('R9: versions that were deleted some days ago are removed by the next start, also after a kill', async () => {
-  const ann = await startServer();
+  const ann = await api.start();
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'purge', versioning: 'enabled' }));
   const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
   const id = idOf(createdObject);
   for (const content of ['first', 'second'])
     await send('', 'PUT', String(createdObject.json['upload_url']), content);
   await ann.delete(`/v2/objects/${id}/versions/2`);
-  await stopServer();
-  const killedServer = fork('dist/api/main.js', [config('--keep-versions-days', '0')], {
-    env: { ...process.env, STRANDLAKE_CRASH_POINT: 'versions.forgotten' },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  expect(await once(killedServer, 'exit')).toEqual([null, 'SIGKILL']);
+  await api.end('SIGTERM');
+  api.fork('versions.forgotten', ['--keep-versions-days', '0']);
+  expect(await api.exit()).toEqual([null, 'SIGKILL']);
   expect((await readdir(join(data, 'objects'))).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
-  const restartedServer = await startServer();
+  const restartedServer = await api.start();
   expect(await readdir(join(data, 'objects'))).toEqual([`${id}-1`]);
   expect((await restartedServer.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
   expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
   await restartedServer.delete(`/v2/vaults/${vaultId}`);
-  await expectWhole();
+  await api.expectWhole();
 });
 
 /** Sends those parts of a file that have not arrived, and completes it; returns the status. */
@@ -211,17 +162,17 @@ async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Prom
 test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.published'])(
   'C2: killed at %s, an upload in parts goes on, and nothing is left of its parts',
   async (point) => {
-    const ann = await startServer(point);
+    const ann = await api.start(point);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `parts ${point}` }));
     const bytes = Buffer.alloc(2_500_000, 'ACGT');
     const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt', size: bytes.length };
     const createdObject = await ann.post('/v2/objects', file);
     expect((createdObject.json['presigned_urls'] as unknown[]).length).toBe(3);
-    const exit = once(serverProcess as ChildProcess, 'exit');
+    const exit = api.exit();
     const uploadId = createdObject.json['upload_id'];
     await expect(finishParts(ann, uploadId, bytes)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await startServer();
+    const restartedServer = await api.start();
     expect(await finishParts(restartedServer, uploadId, bytes)).toBe(200);
     const { json } = await restartedServer.get(`/v2/objects/${idOf(createdObject)}`);
     expect(json).toMatchObject({ availability: 'available', size: bytes.length });
@@ -232,26 +183,26 @@ test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.publi
     const stored = Buffer.from(await (await fetch(String(url))).arrayBuffer());
     expect(stored.equals(bytes)).toBe(true);
     await restartedServer.delete(`/v2/vaults/${vaultId}`);
-    await expectWhole();
+    await api.expectWhole();
   },
 );
 
 test.each(['delete.before-drop', 'delete.dropped'])(
   'C2: killed at %s, the dataset is gone with its files after the next start',
   async (point) => {
-    const ann = await startServer(point);
+    const ann = await api.start(point);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ a: 1 }] });
-    const exit = once(serverProcess as ChildProcess, 'exit');
+    const exit = api.exit();
     await expect(ann.delete(`/v2/datasets/${id}`)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await startServer();
+    const restartedServer = await api.start();
     expect((await restartedServer.get(`/v2/datasets/${id}`)).status).toBe(404);
-    await stopServer();
+    await api.end('SIGTERM');
     // The first start only marks the dataset as dropped, because queries may use its files; the second start deletes them.
-    await startServer();
+    await api.start();
     expect(await readdir(join(data, 'datasets'))).not.toContain(String(id));
-    await expectWhole();
+    await api.expectWhole();
   },
 );

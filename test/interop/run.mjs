@@ -29,7 +29,7 @@ const { compareDialects } = await import(new URL('test/interop/dialects.js', bui
 const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
 
 /** Number of random histories; STRANDLAKE_HISTORIES overrides it. */
-const histories = Number(process.env.STRANDLAKE_HISTORIES ?? 20);
+const histories = Number(process.env.STRANDLAKE_HISTORIES ?? 200);
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-interop-')));
 // ClickHouse opens files below its working folder only.

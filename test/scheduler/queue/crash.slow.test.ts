@@ -1,18 +1,21 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Lake, vcfOf } from '../lake.js';
 import { killProcess, KillableServer, recoverServer } from '../processes/killable.js';
 import { random } from '../../random.js';
+import { seed } from '../../seed.js';
 
 /*
  * Kills the server at every named crash point and at random moments. Afterwards the server is started again until it is idle. Then every
  * task has ended, and `Lake.damage` finds nothing that is lost, duplicated or left over.
  */
 
-/** Number of kills at random moments; STRANDLAKE_CRASH_RUNS overrides it. */
-const runs = Number(process.env['STRANDLAKE_CRASH_RUNS'] ?? 6);
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
+/** Number of kills at random moments; STRANDLAKE_KILLS overrides it. */
+const runs = Number(process.env['STRANDLAKE_KILLS'] ?? 6);
+const mostInTest = 25;
 const rows = 60_000;
 
 let lake: Lake;
@@ -138,36 +141,59 @@ describe('C1: killed at', () => {
 });
 
 describe('C1: killed at random', () => {
-  test('moments, the server with or without its worker: nothing is lost, duplicated or left over', async () => {
-    const next = random(seed);
-    const attempts: number[] = [];
-    for (let run = 0; run < runs; run++) {
-      const tasks = [await queued(), await queued()];
-      const afterMs = next() * wholeMs * 1.2;
-      await whileClosed(async () => {
-        const server = new KillableServer(root);
-        // The time counts from the start of the process, so that kills also hit its recovery.
-        const pid = server.ready();
-        await new Promise((resolve) => setTimeout(resolve, afterMs));
-        const worker = await Promise.race([pid, Promise.resolve(undefined)]);
-        await server.kill(next() < 0.5 ? worker : undefined);
-        await recoverServer(root);
-      });
-      const caseText = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
-      expect([caseText, await lake.damage()]).toEqual([caseText, []]);
-      for (const id of tasks) {
-        const task = await lake.task(id);
-        expect([caseText, task?.status]).toEqual([caseText, 'completed']);
-        attempts.push(task?.attempts ?? 0);
-      }
-    }
-    console.log(`crash, seed ${seed}: attempts ${attempts.join(' ')}`);
-  });
+  const parts = Array.from({ length: Math.ceil(runs / mostInTest) }, (_, i) => i * mostInTest);
+  test.each(parts.map((from) => [Math.min(mostInTest, runs - from), seed + from]))(
+    '%d moments, the server with or without its worker: nothing is lost, duplicated or left over (STRANDLAKE_SEED=%d)',
+    async (count, first) => {
+      const empty = await Lake.make();
+      const target = await empty.dataset();
+      const file = await empty.file('a.vcf', vcfOf(rows));
+      await empty.close();
+      const attempts: number[] = [];
+      let started = 0;
+      // Each run has a data folder of its own, so that two run at a time.
+      const lane = async (): Promise<void> => {
+        while (started < count) {
+          const ownSeed = first + started++;
+          const next = random(ownSeed);
+          const folder = await mkdtemp(join(tmpdir(), 'strandlake-crash-'));
+          await cp(empty.data.root, folder, { recursive: true });
+          const before = await Lake.open(folder);
+          const tasks = [await before.import(target, file), await before.import(target, file)];
+          await before.close();
+          const afterMs = next() * wholeMs * 1.2;
+          const server = new KillableServer(folder);
+          // The time counts from the start of the process, so that kills also hit its recovery.
+          const pid = server.ready();
+          await new Promise((resolve) => setTimeout(resolve, afterMs));
+          const worker = await Promise.race([pid, Promise.resolve(undefined)]);
+          await server.kill(next() < 0.5 ? worker : undefined);
+          await recoverServer(folder);
+          const after = await Lake.open(folder);
+          const caseText = `seed ${ownSeed}, after ${afterMs.toFixed(1)} ms`;
+          expect([caseText, await after.damage()]).toEqual([caseText, []]);
+          expect([caseText, (await after.store.snapshot(target)).rows]).toEqual([
+            caseText,
+            2 * rows,
+          ]);
+          for (const { id } of tasks) {
+            const task = await after.task(id);
+            expect([caseText, task?.status]).toEqual([caseText, 'completed']);
+            attempts.push(task?.attempts ?? 0);
+          }
+          await after.remove();
+        }
+      };
+      await Promise.all([lane(), lane()]);
+      await rm(empty.data.root, { recursive: true });
+      console.log(`crash, seed ${first}: attempts ${attempts.join(' ')}`);
+    },
+  );
 
   test('moments, the worker alone: the server continues and completes everything', async () => {
     const next = random(seed + 1);
     const tasks: number[] = [];
-    for (let run = 0; run < runs; run++) tasks.push(await queued());
+    for (let i = 0; i < 6; i++) tasks.push(await queued());
     await whileClosed(async () => {
       const server = new KillableServer(root);
       const pid = await server.ready();

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** ClickHouse (chdb), which reads datasets as Delta tables in a process of its own. */
+export interface DeltaReader {
+  /** The rows of a version, `[_id, n, word]`, in the order of `_id`. */
+  rows(folder: string, version: number): Promise<readonly unknown[]>;
+  close(): void;
+}
+
+/** Starts the reader; undefined if `npm run test:interop` has not installed chdb. */
+export async function openDeltaReader(): Promise<DeltaReader | undefined> {
+  if (!existsSync('test/interop/node_modules/chdb')) return undefined;
+  const child = spawn(process.execPath, [resolve('test/interop/read-delta.mjs')], {
+    cwd: await realpath(tmpdir()), // ClickHouse opens files below its working folder only.
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout });
+  return {
+    async rows(folder, version) {
+      const line = once(lines, 'line');
+      child.stdin.write(`${JSON.stringify([await realpath(folder), version])}\n`);
+      const [answer] = (await line) as [string];
+      const rows = JSON.parse(answer) as readonly unknown[] | string;
+      if (typeof rows === 'string') throw new Error(rows);
+      return rows;
+    },
+    close: () => void child.kill(),
+  };
+}

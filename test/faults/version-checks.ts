@@ -1,0 +1,312 @@
+import { gunzipSync } from 'node:zlib';
+import { expect } from '@jest/globals';
+import { idOf, type Answer, type Client } from '../api/server.js';
+import type { Random } from '../random.js';
+import type { DeltaReader } from './delta-reader.js';
+import type { Info, ModelRecord, RecordValues, VersionModel } from './version-model.js';
+
+export const sampleWords = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
+
+/** A server with histories. */
+export interface HistoryServer {
+  readonly ann: Client;
+  /** Stops the server and starts it again. */
+  restart(): Promise<void>;
+  /** Sends a change; undefined if the server was killed before it answered. */
+  send(path: string, body: object): Promise<Answer | undefined>;
+  /** Resolves when a task has ended. */
+  ended(taskId: number): Promise<unknown>;
+  /** Resolves when the server has nothing more to do. */
+  settled(): Promise<unknown>;
+}
+
+/** Compares the versions of a dataset, as a server shows them, with those of the model. */
+export class VersionChecks {
+  readonly #server: HistoryServer;
+  readonly #datasetId: number;
+  readonly #model: VersionModel;
+  readonly #next: Random;
+  /** What the messages of failed comparisons begin with. */
+  readonly #where: string;
+  /** A cursor, and the ids that its next page must have. */
+  #walk:
+    | { readonly cursor: string; readonly left: readonly string[]; readonly aheadMs: number }
+    | undefined;
+
+  constructor(
+    server: HistoryServer,
+    datasetId: number,
+    model: VersionModel,
+    next: Random,
+    where: string,
+  ) {
+    this.#server = server;
+    this.#datasetId = datasetId;
+    this.#model = model;
+    this.#next = next;
+    this.#where = where;
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#next() * count);
+  }
+
+  /** A number below which some of the values of `n` are, those of later records included. */
+  #numberInside(): number {
+    return this.#below(Math.max(0, ...this.#model.records.map(({ n }) => n)) + 2);
+  }
+
+  /** Compares the newest version with the model: ids in their order, contents, pages, filters, facets, words and counts. */
+  async newest(step: number | string): Promise<void> {
+    const where = `${this.#where}, step ${step}`;
+    const liveRecords = this.#model.live;
+    await this.#goOn(where, liveRecords);
+    const lastCommit = this.#model.commits.at(-1);
+    if (lastCommit !== undefined) lastCommit.after = liveRecords;
+    const all = await this.results({ limit: 10_000 });
+    expect([where, all.map(({ _id }) => _id)]).toEqual([where, liveRecords.map(({ id }) => id)]);
+    expect([where, all.map(contents)]).toEqual([where, liveRecords.map(valuesOf)]);
+    const leastNumber = this.#numberInside();
+    const word = sampleWords[this.#below(sampleWords.length)]!;
+    const offset = this.#below(liveRecords.length + 1);
+    const hasWord = ({ word: text }: ModelRecord): boolean => text.split(' ').includes(word);
+    const matchingRecords = liveRecords.filter((one) => one.n >= leastNumber);
+    const page = await this.#ask({ filters: [['n__gte', leastNumber]], facets: { n: { facet_type: 'count' }, word: { limit: 0 } }, limit: 7, offset }); // prettier-ignore
+    expect([where, page.results.map(({ n }) => n), page.total]).toEqual([where, matchingRecords.slice(offset, offset + 7).map(({ n }) => n), matchingRecords.length]); // prettier-ignore
+    const counts = Object.entries(Object.groupBy(matchingRecords, (one) => one.word)).map(([text, some]) => [text, some!.length]); // prettier-ignore
+    if (this.#model.records.length > 0)
+      expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
+    const found = await this.#ask({ query: word, limit: 0 });
+    expect([where, found.total]).toEqual([where, liveRecords.filter(hasWord).length]);
+  }
+
+  /** Ends the walk that began in the version before, which must not have changed, and begins another one. */
+  async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
+    const { clock } = this.#model;
+    if (this.#walk !== undefined) {
+      const mayBeGone = clock !== undefined && clock.aheadMs > this.#walk.aheadMs;
+      const page = await this.#askUnlessGone({ cursor: this.#walk.cursor, limit: 10_000 }, mayBeGone); // prettier-ignore
+      const ids = page?.results.map(({ _id }) => _id);
+      if (ids !== undefined) expect([where, ids]).toEqual([where, this.#walk.left]);
+      this.#walk = undefined;
+    }
+    const first = this.#below(4) + 1;
+    const { cursor } = await this.#ask({ cursor: true, limit: first });
+    if (typeof cursor === 'string')
+      this.#walk = { cursor, left: live.slice(first).map(({ id }) => id), aheadMs: clock?.aheadMs ?? 0 }; // prettier-ignore
+  }
+
+  /** Compares each earlier version, as of its commit, with what the model had then. */
+  async earlier(): Promise<void> {
+    for (const number of this.#model.commits.keys()) await this.#earlierVersion(number);
+  }
+
+  async #earlierVersion(number: number): Promise<void> {
+    const { id, after } = this.#model.commits[number]!;
+    const body = { limit: 10_000, as_of: id };
+    const found = await this.#askUnlessGone(body, this.#model.isOld(number));
+    if (found === undefined) return;
+    const shown = found.results.map(({ _id, ...rest }) => [_id, contents(rest)]);
+    expect([this.#where, id, shown]).toEqual([this.#where, id, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
+  }
+
+  /** Compares an export of all records, and one of some, with the model. */
+  async exports(): Promise<void> {
+    const leastNumber = this.#numberInside();
+    const liveRecords = this.#model.live;
+    for (const [filters, wanted] of [
+      [[], liveRecords],
+      [[['n__gte', leastNumber]], liveRecords.filter(({ n }) => n >= leastNumber)],
+    ] as const) {
+      const { ann } = this.#server;
+      const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
+      const job = await ann.post('/v2/dataset_exports', body);
+      await this.#server.ended(Number(job.json['task_id']));
+      const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
+      expect([this.#where, await idsIn(json)]).toEqual([this.#where, wanted.map(({ id }) => id)]);
+    }
+  }
+
+  /** Compares the files of some commits with the records in which its version and the one before differ. */
+  async files(count: number): Promise<void> {
+    const { commits } = this.#model;
+    for (let i = 0; i < count; i++) {
+      const number = this.#below(commits.length);
+      const { id, mode, after } = commits[number]!;
+      const before = commits[number - 1]?.after ?? [];
+      const [removed, added] = [idsWithout(before, after), idsWithout(after, before)];
+      const bothStates = [...removed, ...added];
+      const expectedChanges = { append: added, overwrite: added, upsert: added, delete: removed, rollback: bothStates }[mode]; // prettier-ignore
+      const { status, json } = await this.#server.ann.get(`/v2/dataset_commits/${id}/download?redirect=false`); // prettier-ignore
+      const mayBeGone = this.#model.isOld(number) || (number > 0 && this.#model.isOld(number - 1));
+      if (mayBeGone && isGone(json)) continue;
+      expect([this.#where, id, status]).toEqual([this.#where, id, 200]);
+      // Replaced records follow each other in the order in which they were written.
+      const found = [...(await idsIn(json))].sort();
+      expect([this.#where, id, mode, found]).toEqual([this.#where, id, mode, expectedChanges.toSorted()]); // prettier-ignore
+    }
+  }
+
+  /** Deletes the entry of a commit; the records stay. */
+  async deletedEntry(): Promise<void> {
+    const { commits } = this.#model;
+    const path = `/v2/dataset_commits/${commits[this.#below(commits.length)]!.id}`;
+    const { ann } = this.#server;
+    expect((await ann.delete(path)).status).toBe(200);
+    for (const gone of [path, `${path}/rollback`]) expect((await ann.get(gone)).status).toBe(404);
+    await this.newest(path);
+  }
+
+  /** Has the server verify its files. */
+  async verification(): Promise<void> {
+    const { json } = await this.#server.ann.post(`/v2/datasets/${this.#datasetId}/verify`);
+    expect([this.#where, json['is_whole'], json['differences']]).toEqual([this.#where, true, []]);
+  }
+
+  /** Compares what differs between successive versions, and between random pairs in any direction, with what the model had in each. */
+  async differences(pairs: number): Promise<void> {
+    const { commits } = this.#model;
+    const versions = [
+      { id: '2001-01-01', after: [] as readonly ModelRecord[], isOld: false },
+      ...commits.map(({ id, after }, i) => ({ id, after, isOld: this.#model.isOld(i) })),
+    ];
+    for (const [i, b] of versions.slice(1).entries()) {
+      const a = versions[i]!;
+      await this.#difference(`to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+    }
+    for (let pair = 0; pair < pairs; pair++) {
+      const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
+      await this.#difference(`from=${a.id}&to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+    }
+  }
+
+  /** Compares what differs between two versions, on one page as a rule, and every fourth time on pages of some random size. */
+  async #difference(
+    query: string,
+    before: readonly ModelRecord[],
+    after: readonly ModelRecord[],
+    mayBeGone: boolean,
+  ): Promise<void> {
+    const where = `${this.#where}, ${query}`;
+    const [old, now] = [byId(before), byId(after)];
+    const removedIds = before.filter(({ id }) => !now.has(id)).map(({ id }) => ['removed', id]);
+    const added = after.filter(({ id }) => !old.has(id)).map(({ id }) => ['added', id]);
+    const changedIds = after
+      .filter((one) => old.has(one.id) && old.get(one.id) !== one)
+      .map(({ id }) => ['changed', id]);
+    const all = [...removedIds, ...changedIds, ...added];
+    const counts = { added: added.length, changed: changedIds.length, removed: removedIds.length };
+    const limit = this.#next() < 0.25 ? 1 + this.#below(Math.max(3, all.length)) : 10_000;
+    const found: string[][] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
+      const { status, json } = await this.#server.ann.get(path);
+      if (mayBeGone && isGone(json)) return;
+      expect([where, status, json['counts']]).toEqual([where, 200, counts]);
+      const page = json['results'] as { change: string; record: { _id: string } }[];
+      found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
+      cursor = json['cursor'] as string | null;
+      expect([where, cursor === null]).toEqual([where, found.length === all.length]);
+    }
+    // Replaced records follow each other in the order in which they were written.
+    expect([where, found.map(String).sort()]).toEqual([where, all.map(String).sort()]);
+  }
+
+  /** Compares what ClickHouse reads in the newest version and in a random one with the model. */
+  async deltaTable(
+    reader: DeltaReader,
+    folder: string,
+    logVersions: ReadonlyMap<number, number>,
+  ): Promise<void> {
+    const { commits } = this.#model;
+    for (const number of new Set([commits.length - 1, this.#below(commits.length)])) {
+      // Before the first record, a table does not have the columns.
+      const hasColumns = this.#model.records.some(({ addedBy }) => addedBy <= number);
+      if (this.#model.isOld(number) || !hasColumns) continue;
+      const { id, after } = commits[number]!;
+      const found = await reader.rows(folder, logVersions.get(id)!);
+      const wanted = after.map(({ id: recordId, n, word }) => [recordId, n, word]);
+      const where = [this.#where, 'chdb', number];
+      expect([where, found]).toEqual([where, wanted.sort(([a], [b]) => (a! < b! ? -1 : 1))]);
+    }
+  }
+
+  /** The records of a page. */
+  async results(body: object): Promise<PageOfRecords['results']> {
+    return (await this.#ask(body)).results;
+  }
+
+  /** A page; undefined if its version cannot be read any more, which `mayBeGone` allows. */
+  async #askUnlessGone(body: object, mayBeGone: boolean): Promise<PageOfRecords | undefined> {
+    const answer = await this.#answer(body);
+    if (!mayBeGone || !isGone(answer.json)) return this.#pageOf(answer);
+    this.#model.clock!.gone++;
+    expect(answer.status).toBe(400);
+    return undefined;
+  }
+
+  async #ask(body: object): Promise<PageOfRecords> {
+    return this.#pageOf(await this.#answer(body));
+  }
+
+  #answer(body: object): Promise<Answer> {
+    return this.#server.ann.post(`/v2/datasets/${this.#datasetId}/data`, body);
+  }
+
+  #pageOf({ status, json }: Answer): PageOfRecords {
+    // There is no field yet.
+    if (this.#model.records.length === 0 && status === 400) return { results: [], total: 0 };
+    expect([this.#where, status, json['detail']]).toEqual([this.#where, 200, undefined]);
+    return json as unknown as PageOfRecords;
+  }
+}
+
+function valuesOf({ n, word, info }: ModelRecord): RecordValues {
+  return { n, word, info };
+}
+
+function contents({ n, word, info }: Omit<ShownRecord, '_id'>): RecordValues {
+  const { a, b } = info ?? {};
+  return { n, word, info: { ...(a !== null && a !== undefined && { a }), ...(b && { b }) } };
+}
+
+function byId(records: readonly ModelRecord[]): ReadonlyMap<string, ModelRecord> {
+  return new Map(records.map((one) => [one.id, one]));
+}
+
+/** The ids of the records in the file that a download names. */
+async function idsIn({ url }: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+  const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+  const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const { _id: id } = JSON.parse(line) as { readonly _id: string };
+    return id;
+  });
+}
+
+function isGone(json: Readonly<Record<string, unknown>>): boolean {
+  return String(json['detail']).includes('cannot be read any more');
+}
+
+/** The ids of the states that are not among others. */
+function idsWithout(
+  states: readonly ModelRecord[],
+  others: readonly ModelRecord[],
+): readonly string[] {
+  const otherStates = new Set(others);
+  return states.filter((one) => !otherStates.has(one)).map(({ id }) => id);
+}
+
+interface ShownRecord {
+  readonly _id: string;
+  readonly n: number;
+  readonly word: string;
+  readonly info?: Info | null;
+}
+
+interface PageOfRecords {
+  readonly results: readonly ShownRecord[];
+  readonly total: number;
+  readonly cursor?: string | null;
+  readonly facets?: Readonly<Record<string, readonly (readonly [string, number])[]>>;
+}
