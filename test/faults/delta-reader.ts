@@ -30,6 +30,6 @@ export async function openDeltaReader(): Promise<DeltaReader | undefined> {
       if (typeof rows === 'string') throw new Error(rows);
       return rows;
     },
-    close: () => void child.kill(),
+    close: () => void child.stdin.end(), // then it ends by itself, and removes what it has in the temporary folder
   };
 }
