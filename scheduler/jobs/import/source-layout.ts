@@ -74,7 +74,11 @@ export function targetBytes(
 function usualBytes(source: Pick<Source, 'bytes' | 'compression'>, threads: number): number {
   const bytes = decodedBytes(source);
   const { least, usual, most } = chunkSizes;
-  if (bytes < usual * threads * 2) return Math.max(least, Math.ceil(bytes / (threads * 2)));
+  if (bytes < usual * threads * 2) {
+    // Each chunk has dictionaries and files of its own. The parts of a compressed file come one after another: more chunks overlap with them.
+    const rounds = source.compression === 'plain' && bytes <= 1.5 * usual * threads ? 1 : 2;
+    return Math.max(least, Math.ceil(bytes / (threads * rounds)));
+  }
   return Math.min(most, Math.max(usual, Math.ceil(bytes / 500)));
 }
 
