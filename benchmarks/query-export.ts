@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import type { QueryPeer } from './peers/query-peer.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
@@ -56,7 +55,6 @@ async function exportOnce(
       const { status, error_message } = await server.call('GET', `/v2/dataset_exports/${id}`);
       if (status === 'completed') break;
       if (status === 'failed' || status === 'canceled') throw new Error(error_message ?? status);
-      await pause(20);
     }
     const seconds = (performance.now() - from) / 1000;
     const { lines, isGzip } = await countLines(server, id);
