@@ -79,7 +79,11 @@ beforeAll(async () => {
   const segments = [700, 1, 300, 60, 1500, 200].map((rows) => random.list(rows, row));
   const spanningRecords = [{ note: 'the cancer' }, { note: 'of the' }];
   segments[3]![0] = { ...segments[3]![0], own: 'the w7' };
-  segments[0]![0] = { ...segments[0]![0], items: spanningRecords, lists: ['of cancer'] };
+  // Some of several rows stay where rows are deleted or replaced.
+  for (let row = 0; row < 12; row++) {
+    const record = segments[0]![row]!;
+    segments[0]![row] = { ...record, items: spanningRecords, lists: ['of cancer'] };
+  }
   const columnsWithout = (name: string) => columns.filter((each) => each.name !== name);
   const members = column('info', 'object', [column('AF', 'double')]);
   const stored = [
