@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Lake } from '../../lake.js';
@@ -20,7 +21,8 @@ beforeAll(async () => {
   const lines = Array.from({ length: rows }, (_, i) =>
     JSON.stringify({ i, n: i === last ? 'x' : i, ...(i === last && { rare: 'r' }), pad: 'x'.repeat(100) }),
   ); // prettier-ignore
-  fileId = await lake.file('a.json', `${lines.join('\n')}\n`);
+  // Compressed, it has more chunks than threads.
+  fileId = await lake.file('a.json.gz', gzipSync(`${lines.join('\n')}\n`, { level: 1 }));
 });
 afterAll(() => lake.remove());
 
