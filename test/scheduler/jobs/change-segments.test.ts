@@ -99,9 +99,12 @@ test(`an upsert of one field in any order is divided among the threads (STRANDLA
   ]);
 });
 
-/** Records of several chunks that identify others by these `_id`s; the chunk `partial` lacks a field. */
+/** Length of a text of which `rows` are too many for one chunk for each thread. */
+const textLength = 640;
+
+/** Records of four chunks that identify others by these `_id`s; the record `partial` lacks a field. */
 function chunks(ids: readonly string[], partial?: number): readonly string[] {
-  const text = (n: number): string => `,"text":"${String(n).padEnd(220, 'x')}"`;
+  const text = (n: number): string => `,"text":"${String(n).padEnd(textLength, 'x')}"`;
   return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partial ? '' : text(n)}}`);
 }
 
@@ -125,7 +128,9 @@ test.each([
   const records = await recordsOf(datasetId);
   expect(records.map(({ _id, n }) => [_id, Number(n)])).toEqual(ids.map((id) => [id, 0 - numbers.get(id)!])); // prettier-ignore
   const lengths = records.map(({ text }) => String(text).length);
-  expect(lengths.filter((length) => length !== 220)).toHaveLength(partial === undefined ? 0 : 1);
+  expect(lengths.filter((length) => length !== textLength)).toHaveLength(
+    partial === undefined ? 0 : 1,
+  );
 });
 
 test.each([
