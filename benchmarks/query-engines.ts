@@ -15,7 +15,7 @@ interface AnswerFacts {
 interface EngineResult {
   /** Milliseconds: for the server, measured by its client including HTTP; for a peer, measured in its process. */
   readonly ms: number;
-  /** Parses the answer, which is not part of its time. */
+  /** Parses the answer. The measured time does not include this. */
   facts(): AnswerFacts;
 }
 

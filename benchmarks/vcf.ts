@@ -10,13 +10,13 @@ import { type Random, seededRandom } from './random.js';
 const seed = 20_261_123;
 
 /** A file of real lines from which others are generated, and the keys that are used. */
-interface Rows {
+interface SampleLines {
   readonly fixture: string;
   readonly info: readonly VcfKey[];
   readonly format: readonly VcfKey[];
 }
 
-const sites: Rows = {
+const sites: SampleLines = {
   fixture: 'sites_1kg.vcf',
   info: [
     { id: 'AVGPOST', number: '1', type: 'Float' },
@@ -34,7 +34,7 @@ const sites: Rows = {
   format: [],
 };
 
-const samples: Rows = {
+const samples: SampleLines = {
   fixture: 'hail_100_samples.vcf.gz',
   info: [
     { id: 'AC', number: 'A', type: 'Integer' },
@@ -81,7 +81,7 @@ export const vcfSamples: Format = {
 };
 
 /** Lines of a file, header first: real lines with one alternate allele, at new positions and with new digits in their numbers. */
-function* vcfLines({ fixture, info, format }: Rows, records: number): Generator<string> {
+function* vcfLines({ fixture, info, format }: SampleLines, records: number): Generator<string> {
   const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
   const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
   const names = all.find((line) => line.startsWith('#CHROM'))!.split('\t');

@@ -132,7 +132,7 @@ function write(out: ByteSink, text: CellTexts): void {
   out.end = copyText(text, 0, out.view, out.end);
 }
 
-/** A kind of cell: what stands before the plain text of its value, and what makes it the XML of a cell, which returns whether a text was cut. */
+/** A kind of cell: the XML before the text of its value, and a function that completes the XML after it and returns whether the text was truncated. */
 interface CellKind {
   readonly before: string;
   end(out: ByteSink, from: number): boolean;

@@ -1,10 +1,10 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { UsageError } from '../command.js';
 
-/** The options of every short command. */
+/** The option for the data folder, of commands that work on its catalogue. */
 export const dataOption = { data: { type: 'string' } } as const satisfies ParseArgsOptionsConfig;
 
-/** Parses the options of a short command. Throws `UsageError` unless the number of positional arguments is within the limits. */
+/** Parses the options of a command that runs once. Throws `UsageError` unless the number of positional arguments is within the limits. */
 export function readOptions<O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,

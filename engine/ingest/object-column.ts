@@ -9,7 +9,7 @@ import { type ObjectFields, type ObjectRun, ValueColumn } from './value-column.j
 import { codes } from './validation-codes.js';
 
 /** Advice for an import with too many fields. */
-export const fewerFields =
+export const fewerFieldsAdvice =
   'split the data over several imports, or store keys that differ between records as a list of objects with a key and a value';
 
 /** The properties from which a column is made. */
@@ -91,7 +91,7 @@ export class FieldColumns implements ObjectFields {
       context.reject(
         codes.tooManyColumns,
         null,
-        `the record brings one more new field than the ${budgets.columnsPerImport} that an import may add: ${fewerFields}`,
+        `the record brings one more new field than the ${budgets.columnsPerImport} that an import may add: ${fewerFieldsAdvice}`,
       );
       return null;
     }

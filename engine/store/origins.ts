@@ -24,7 +24,7 @@ export function encodedOrigins({ sources, rows }: Origins): string {
 
 const params = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
 
-/** The counterpart of `encodedOrigins` for a segment of `count` rows; throws for anything else. */
+/** Decodes what `encodedOrigins` has written for a segment of `count` rows; throws if the text is malformed or has another number of rows. */
 export function decodedOrigins(text: string, count: number): Origins {
   const bytes = zstdDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: 6 * count + 1 });
   if (bytes.length !== 6 * count)

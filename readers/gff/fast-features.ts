@@ -49,7 +49,7 @@ export class FastFeatures {
   /** The first and the last position of the checked feature. */
   #first = 0;
   #last = 0;
-  /** Offset of a line that was left to the general path after some of its escapes had been decoded in the window; else -1. */
+  /** Offset of the line that the fast parser gave up after it had decoded some of its escapes in place; -1 if there is none. */
   #partlyDecoded = -1;
   /** Whether the window ends within a line. */
   #isCut = false;

@@ -10,7 +10,7 @@ export interface Meaning {
   readonly id: string;
   /** The character that separates the values, or two characters of which each does; undefined for the comma of VCF. */
   readonly separator?: string;
-  /** The characters that end the gene symbols with which values begin; the symbols are also stored as a list. */
+  /** The characters after the gene symbol with which a value begins, such as the colon of `BRCA1:672`; the symbols are also stored as a list. */
   readonly symbolsEndAt?: string;
   /** The field below `info` that holds gene symbols. */
   readonly genes?: readonly string[];

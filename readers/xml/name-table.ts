@@ -1,5 +1,5 @@
 import { budgets } from '../../engine/core/budgets.js';
-import { fewerFields } from '../../engine/ingest/object-column.js';
+import { fewerFieldsAdvice } from '../../engine/ingest/object-column.js';
 import { XmlFault } from './characters.js';
 
 const slots = 4096;
@@ -28,7 +28,7 @@ export class NameTable {
     if (number > 4 * budgets.columnsPerImport)
       throw new XmlFault(
         at,
-        `the file has more than ${number} different names of elements and attributes, the most that an import may have: ${fewerFields}`,
+        `the file has more than ${number} different names of elements and attributes, the most that an import may have: ${fewerFieldsAdvice}`,
       );
     this.#names.push(name);
     this.#bytes.push(encoder.encode(name));

@@ -33,7 +33,7 @@ interface KnownCall {
   value?: PyValue;
 }
 
-/** A call that will be sent in a batch, or has been. */
+/** A function call without an answer yet; it is sent to the API process with the next batch, unless it has been sent. */
 class NotedCall implements MissedCall {
   readonly text: string;
   answer: HostAnswer | null;

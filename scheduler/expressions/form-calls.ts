@@ -14,7 +14,7 @@ import { answerAt, packAnswers } from './packed.js';
 /** Makes a call that has been answered. */
 type AnsweredCall = (text: string, answer: HostAnswer | null) => MissedCall;
 
-/** The calls of a thread that have a form in common. Their arguments and answers stay bytes until somebody asks for the value of one. */
+/** The calls of one thread that differ in one argument only (`CallForm`). Arguments and answers are decoded only when one is read. */
 export class FormCalls implements UniformCalls {
   readonly #form: CallForm;
   readonly #ask: (request: HostBatch) => HostReply;

@@ -68,7 +68,7 @@ export async function variantsAnswer(
   };
 }
 
-/** The least of what is requested and what the most open dataset shows. A test has the form of the answer that is requested. */
+/** The granularity of an answer: the requested one, or that of the dataset that shows most if it is coarser. A request in test mode is answered in the requested one. */
 function returnedGranularity(
   { granularity, include, isTest }: BeaconRequest,
   matches: readonly DatasetMatches[],

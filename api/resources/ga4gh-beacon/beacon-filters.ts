@@ -44,13 +44,13 @@ export function readFilters(form: Form): readonly BeaconFilter[] {
 function readFilter(given: unknown): BeaconFilter | string {
   if (typeof given === 'string') {
     const [, id, operator, value] = filterPattern.exec(given) ?? [];
-    if (id === undefined) return noTerms(given);
+    if (id === undefined) return unsupportedTermsMessage(given);
     return { id, operator: operator as BeaconFilter['operator'], value: value! };
   }
   if (!isObject(given)) return 'Must be an object with id, operator and value.';
   const { id, operator = '=', value } = given;
   if (typeof id !== 'string' || id === '') return 'Must have an id, the name of a field.';
-  if (value === undefined || value === null) return noTerms(id);
+  if (value === undefined || value === null) return unsupportedTermsMessage(id);
   if (typeof operator !== 'string' || !Object.hasOwn(actions, operator))
     return `operator must be one of ${Object.keys(actions).join(' ')}, not ${JSON.stringify(operator)}.`; // prettier-ignore
   if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value))
@@ -58,7 +58,7 @@ function readFilter(given: unknown): BeaconFilter | string {
   return { id, operator: operator as BeaconFilter['operator'], value: String(value as string) };
 }
 
-function noTerms(id: string): string {
+function unsupportedTermsMessage(id: string): string {
   return (
     `${JSON.stringify(id.slice(0, 100))} has no operator and value, and terms of ontologies are not known here: ` +
     'filter a field that filtering_terms lists, as in {"id": "info.AF", "operator": "<", "value": "0.01"} or info.AF:<0.01.'

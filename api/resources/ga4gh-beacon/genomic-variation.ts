@@ -116,7 +116,7 @@ function withoutEmpty(members: Readonly<Record<string, unknown>>): object {
   ); // prettier-ignore
 }
 
-/** Where a variant lies, 1-based with its stop, and its alleles; the reference is null where only its length is known. */
+/** The position of a variant, 1-based with an inclusive stop, and its alleles; the reference allele is null where only its length is known. */
 interface VariantPlace {
   readonly build: GenomeBuild | undefined;
   readonly chromosome: string;

@@ -22,7 +22,7 @@ export interface ShardData {
 export interface ShardEvents {
   /** The thread has exited, and another one, which knows no snapshot, takes its place. */
   readonly exited: () => void;
-  /** Takes an explanation for the log. */
+  /** Writes a message to the log, such as the reason why the thread has exited. */
   readonly report: (message: string) => void;
 }
 

@@ -18,7 +18,7 @@ import type { Projected } from './projection.js';
  */
 
 /** For each record of a page, the part that contains it and its index in the part. */
-export interface PageOrder {
+export interface PageRowOrder {
   readonly part: Uint16Array;
   readonly index: Uint32Array;
 }
@@ -43,7 +43,7 @@ export function arrowMessage(batch: RecordBatch): Uint8Array<ArrayBuffer> {
 export function gatheredMessage(
   messages: readonly Uint8Array[],
   projection: readonly Projected[],
-  order: PageOrder,
+  order: PageRowOrder,
 ): Uint8Array<ArrayBuffer> {
   const head = arrowHead(projection);
   const batches = messages.map((message) => {
@@ -64,7 +64,7 @@ function headLength({ buffer, byteOffset }: Uint8Array): number {
 }
 
 /** The values at `order` from columns of one type, as `ResultColumnBuilder` makes them: a null has the value 0, or none. */
-function gatherColumns(columns: readonly Data[], order: PageOrder): Data {
+function gatherColumns(columns: readonly Data[], order: PageRowOrder): Data {
   const { part, index } = order;
   const { length } = index;
   const { type } = columns[0]!;
@@ -117,8 +117,8 @@ function gatherColumns(columns: readonly Data[], order: PageOrder): Data {
 /** The elements of lists, or the bytes of strings, at `order`. */
 function elementsOf(
   columns: readonly Data[],
-  { part, index }: PageOrder,
-): { readonly valueOffsets: Int32Array; readonly elements: PageOrder } {
+  { part, index }: PageRowOrder,
+): { readonly valueOffsets: Int32Array; readonly elements: PageRowOrder } {
   const valueOffsets = new Int32Array(index.length + 1);
   for (let i = 0; i < index.length; i++) {
     const offsets = columns[part[i]!]!.valueOffsets as Int32Array;

@@ -42,7 +42,7 @@ export interface CellLineFormat extends FormOfCells {
   readonly ends: number[] | undefined;
 }
 
-/** A format that writes records in any other way. */
+/** A format that writes each record itself from the texts of its cells, such as the XML of a sheet's row. */
 export interface CellRecordFormat extends FormOfCells {
   /** Writes record `index` of a block from the texts of its cells. */
   writeRecord(out: ByteSink, cells: readonly CellTexts[], index: number): void;

@@ -8,7 +8,7 @@ import type { Kernel } from '../../core/wasm-assembler.js';
 
 /** Addresses in the memory of the kernels, which is one page of 64 KiB. */
 export const numberMemory = {
-  /** The powers of ten, from `leastPower` on. */
+  /** The powers of ten, from `minPowerOfTen` on. */
   powers: 0,
   /** A buffer of 24 digits, followed by as many zeros. */
   digits: 10_240,
@@ -22,17 +22,21 @@ export const numberMemory = {
 /** The most numbers that are written at once. */
 export const numbersAtOnce = 1024;
 
-const leastPower = -292;
-const mostPower = 324;
+const minPowerOfTen = -292;
+const maxPowerOfTen = 324;
 
 /** Initialises `numberMemory`: the high and the low half of 10^n, scaled to 128 bits and rounded up, and zeros. */
 export function initialNumberMemory(memory: ArrayBuffer): void {
-  const halves = new BigUint64Array(memory, numberMemory.powers, 2 * (mostPower - leastPower + 1));
-  for (let n = leastPower; n <= mostPower; n++) {
+  const halves = new BigUint64Array(
+    memory,
+    numberMemory.powers,
+    2 * (maxPowerOfTen - minPowerOfTen + 1),
+  );
+  for (let n = minPowerOfTen; n <= maxPowerOfTen; n++) {
     const shift = 127n - BigInt((n * 1_741_647) >> 19);
     const power = n < 0 ? (1n << shift) / 10n ** BigInt(-n) + 1n : scaled(10n ** BigInt(n), shift);
-    halves[2 * (n - leastPower)] = power >> 64n;
-    halves[2 * (n - leastPower) + 1] = power & 0xffff_ffff_ffff_ffffn;
+    halves[2 * (n - minPowerOfTen)] = power >> 64n;
+    halves[2 * (n - minPowerOfTen) + 1] = power & 0xffff_ffff_ffff_ffffn;
   }
   new Uint8Array(memory, numberMemory.digits, 48).fill(zero);
 }
@@ -197,7 +201,7 @@ const findDecimal = ((): Instructions => {
     set('power', op('i32.shr_s', sub(op('i32.mul', get('exponent'), int(1_262_611)), op('i32.mul', get('isCloser'), int(524_031))), int(22))), // prettier-ignore
     set('from', sub(int(0), get('power'))),
     set('scale', add(add(get('exponent'), op('i32.shr_s', op('i32.mul', get('from'), int(1_741_647)), int(19))), int(1))), // prettier-ignore
-    set('from', add(int(powers), op('i32.shl', sub(get('from'), int(leastPower)), int(4)))),
+    set('from', add(int(powers), op('i32.shl', sub(get('from'), int(minPowerOfTen)), int(4)))),
     set('powerHigh', op('i64.load', get('from'))),
     set('powerLow', op('i64.load', add(get('from'), int(8)))),
     set('number', shl64(get('double'), add64(wide(get('scale')), long(2)))),

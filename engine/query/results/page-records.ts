@@ -1,4 +1,4 @@
-import { arrowMessage, gatheredMessage, type PageOrder } from './arrow-messages.js';
+import { arrowMessage, gatheredMessage, type PageRowOrder } from './arrow-messages.js';
 import type { RowRef } from '../plan/executor.js';
 import { delimitedLines, jsonRecords, materialise } from './materialise.js';
 import type { SegmentSource } from './row-blocks.js';
@@ -70,7 +70,7 @@ export function joinedRecords(
   return copyInOrder(pieces, order);
 }
 
-function copyInOrder(pieces: readonly RecordBytes[], { part, index }: PageOrder): RecordBytes {
+function copyInOrder(pieces: readonly RecordBytes[], { part, index }: PageRowOrder): RecordBytes {
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.bytes.length, 0));
   const ends = new Uint32Array(index.length);
   let end = 0;

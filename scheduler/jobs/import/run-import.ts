@@ -1,5 +1,5 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { fewerFields } from '../../../engine/ingest/object-column.js';
+import { fewerFieldsAdvice } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
@@ -167,7 +167,7 @@ function checkColumnCount(params: ImportParams, columns: Columns): void {
   if (added <= budgets.columnsPerImport) return;
   throw new AppError(
     'budget',
-    `${nameOf(params.sources)}: the import brings ${added} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFields}`,
+    `${nameOf(params.sources)}: the import brings ${added} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFieldsAdvice}`,
   );
 }
 

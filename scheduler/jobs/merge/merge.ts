@@ -6,7 +6,7 @@ import type { MergeOrder } from '../../worker/pool.js';
 import type { Job } from '../job.js';
 import { sortSegments } from './sort-segments.js';
 
-/** Segments of a dataset, in order. They stay on disk for earlier versions of the dataset. */
+/** The neighbouring segments that a merge replaces. Their files stay, because earlier versions of the dataset need them. */
 interface MergeParams extends Mergeable {
   readonly datasetId: number;
 }

@@ -21,7 +21,7 @@ export interface FileTables {
 export interface FileTablesOptions {
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
-  /** Called with the number of records of a file. */
+  /** Called once for each file, when its table is complete, with the number of its records. */
   counted(file: TableFile, records: number): Promise<void>;
 }
 

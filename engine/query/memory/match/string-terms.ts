@@ -67,15 +67,15 @@ function asciiOf(parts: readonly string[]): readonly Buffer[] | undefined {
   return parts.every((part) => /^[\u0000-\u007f]*$/.test(part)) ? parts.map((part) => Buffer.from(part)) : undefined; // prettier-ignore
 }
 
-/** How strings that contain the longest part are examined. */
-interface Examination extends Pick<FoldedSearch, 'isTerm'> {
+/** The test of strings that contain the longest part of a condition. */
+interface CandidateTest extends Pick<FoldedSearch, 'isTerm'> {
   /** The test of a value's bytes; undefined if they cannot decide. */
   readonly verify: FoldedSearch['verify'] | undefined;
   readonly test: (text: string) => boolean;
 }
 
-/** Selects the strings that contain all of `parts` when folded, and pass the examination. */
-function foldedTest(parts: readonly string[], { isTerm, verify, test }: Examination): ValueTest {
+/** Selects the strings that contain all of `parts` when folded, and pass the test. */
+function foldedTest(parts: readonly string[], { isTerm, verify, test }: CandidateTest): ValueTest {
   const needles = parts.flatMap((part) => (part === '' ? [] : (asciiOf([part]) ?? [])));
   const search: FoldedSearch = {
     needle: needles.toSorted((a, b) => b.length - a.length)[0],

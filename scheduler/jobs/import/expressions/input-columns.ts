@@ -65,7 +65,7 @@ export function readColumns(
   return [...keptColumns, ...input.filter(({ name }) => !names.has(name))];
 }
 
-/** The columns of the input whose types are hints for fields that expressions compute from them. */
+/** The input columns whose types are proposed for the fields that expressions compute from them: those of single values. */
 export function typeHints(columns: Columns): Columns {
   return columns.filter(({ type, isList }) => !isList && type !== 'object');
 }
