@@ -292,13 +292,8 @@ async function secondsFor(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** A line of changes of which the first are for warm-up. */
-function repeatedLine(
-  question: string,
-  ours: readonly number[],
-  peer: string,
-  theirs: readonly number[],
-  limit: number,
-): Line {
+function repeatedLine(...line: Parameters<typeof changeLine>): Line {
+  const [question, ours, peer, theirs, limit] = line;
   return changeLine(question, ours.slice(warmups), peer, theirs.slice(warmups), limit);
 }
 

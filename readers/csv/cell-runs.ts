@@ -1,9 +1,16 @@
-import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { type CellColumn, numberIn } from './cell-column.js';
 import type { FastRows } from './fast-rows.js';
 import { type NullTexts, NonNumber } from './null-texts.js';
 
 /* Functions for the cells of one column in a run of rows (`FastRows`): `k` is the index of the column, `count` the number of rows. */
+
+/** Whether a column takes the cells of a run at once. */
+export function acceptsRuns(builder: ValueColumn['builder']): boolean {
+  return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
+}
 
 /** Whether all cells of a column are empty in a run. */
 export function isEmpty(

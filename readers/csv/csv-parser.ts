@@ -16,7 +16,7 @@ import { CellColumn, numberIn } from './cell-column.js';
 import { decodingWarning, needsDecoding, textOf } from './encoding.js';
 import { type CsvColumn, fewerColumns, neverClosed, type CsvHeader } from './csv-header.js';
 import { nonFiniteCode, nonFiniteText, nullWarning, NullTexts, NonNumber } from './null-texts.js';
-import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
+import { acceptsRuns, appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js'; // prettier-ignore
 import type { CsvFormat } from './csv-params.js';
 import { MafRows } from './maf.js';
 import { FastRows } from './fast-rows.js';
@@ -317,14 +317,10 @@ export class CsvParser extends CellScanner {
     const nonNumber = this.#nulls.kindOf(this.source, this.from, this.to);
     if (nonNumber === NonNumber.Text) return false;
     if (nonNumber === NonNumber.Null) return true;
+    const code = nonFiniteCode(nonNumber);
     if (declaredNumber.isDeclared !== true)
-      this.#context.warn(nonFiniteCode(nonNumber), column.name, nullWarning(nonNumber));
-    else
-      this.#context.fault(
-        nonFiniteCode(nonNumber),
-        column.name,
-        `the value ${nonFiniteText(nonNumber)}`,
-      );
+      this.#context.warn(code, column.name, nullWarning(nonNumber));
+    else this.#context.fault(code, column.name, `the value ${nonFiniteText(nonNumber)}`);
     return true;
   }
 
@@ -394,10 +390,6 @@ export class CsvParser extends CellScanner {
     }
     context.checkWidth(this.#keys);
   }
-}
-
-function acceptsRuns(builder: ValueColumn['builder']): boolean {
-  return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
 const encoder = new TextEncoder();
