@@ -324,7 +324,8 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
           const body = { query, filters, fields: ['_id'], limit: 1 + random.below(9), offset };
           const { answer, wanted, isOurs } = await answerBoth(parsed(body)!);
           expect({ body, isOurs, answer }).toEqual({ body, isOurs: true, answer: wanted });
-          if (offset === 0) expect(answer.total).toBeGreaterThan(0);
+          // A rare word is in none of the records of some seeds.
+          if (offset === 0 && !query.startsWith('w7')) expect(answer.total).toBeGreaterThan(0);
         }
       }
     },
