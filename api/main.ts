@@ -96,6 +96,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     });
     await Promise.race([warmedUp, pause(longestWarmingMs, undefined, { ref: false })]);
     const { port } = await app.listen(config.port, config.host);
+    memory?.freeProcessor();
     process.send?.({ type: 'listening', port });
     return closeAll;
   } catch (error) {
