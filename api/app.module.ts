@@ -10,6 +10,7 @@ import { controllers, operations, schemas } from './resources/index.js';
 import { isForAnyone } from './http/body.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { fitsPath } from './http/operation-row.js';
+import { postToSelf } from './http/own-requests.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { PasswordCheck } from './http/password-check.js';
@@ -47,6 +48,8 @@ export class AppModule {
 export interface App {
   /** Starts listening, on a free port if `port` is 0; returns the URL and the port. */
   listen(port: number, host: string): Promise<{ readonly url: string; readonly port: number }>;
+  /** Sends a request to this server in the name of a user, as `postToSelf` does; it need not listen yet. */
+  post(userId: number, path: string, body: object): Promise<string>;
   /** Stops listening and closes all connections; the services passed to `createApp` stay open. */
   close(): Promise<void>;
   /** The Nest application, for tests that walk its routes. */
@@ -92,6 +95,10 @@ export async function createApp(services: AppServices): Promise<App> {
         log(logLine('listening', { host: address.address, port: address.port }));
       }
       return { url: `http://${name}:${address.port}`, port: address.port };
+    },
+    async post(userId, path, body) {
+      await adapter.getInstance<FastifyInstance>().ready();
+      return postToSelf(nest.getHttpServer(), userId, path, body);
     },
     close: () => nest.close(),
   };

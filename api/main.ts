@@ -87,7 +87,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     await scheduler.start();
     await memoryStarted;
     const warming = new AbortController();
-    const warmedUp = warmCaches(context, hotColumns.list, warming.signal, report);
+    const warmedUp = warmCaches({ ...context, app }, hotColumns.list, warming.signal, report);
     const saveHotColumns = keepHotColumns(data, hotColumns);
     closers.push(async () => {
       warming.abort();
@@ -96,6 +96,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     });
     await Promise.race([warmedUp, pause(longestWarmingMs, undefined, { ref: false })]);
     const { port } = await app.listen(config.port, config.host);
+    memory?.freeProcessor();
     process.send?.({ type: 'listening', port });
     return closeAll;
   } catch (error) {

@@ -4,6 +4,7 @@ import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
+import { ownUser } from './own-requests.js';
 import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 import { accessKey, type AccessRule } from './access.js';
@@ -33,6 +34,11 @@ export class Authenticator {
   /** The caller; undefined without credentials, 401 for wrong ones, 429 beyond the limits. */
   async admitKnown(request: ApiRequest): Promise<Caller | undefined> {
     if (request.caller) return request.caller;
+    const ownUserId = ownUser(request.raw);
+    if (ownUserId !== undefined) {
+      const caller = await principalOf(this.context.catalog, ownUserId, 'read');
+      return caller && (request.caller = caller);
+    }
     const query = request.query as Record<string, unknown>;
     const secret = secretOf(request.headers.authorization, query['access_token']);
     if (secret === undefined) return undefined;

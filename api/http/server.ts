@@ -8,6 +8,7 @@ import { addressReader, withoutPrefix, type AddressOptions, type RequestAddress 
 import { installBodyParsers, uploadPrefix } from './body.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ServerLimits } from './app-context.js';
+import { ownUser } from './own-requests.js';
 import { JsonAdapter } from './reply.js';
 import type { ApiRequest } from './request.js';
 
@@ -115,12 +116,13 @@ function installHooks(
     reply.code(204).send();
   });
   fastify.addHook('onResponse', (request, reply, done) => {
-    options.observe(request, reply);
+    if (ownUser(request.raw) === undefined) options.observe(request, reply);
     done();
   });
   if (!options.logsRequests) return;
   fastify.addHook('onResponse', (request, reply, done) => {
     const { caller, clientAddress } = request as ApiRequest;
+    if (ownUser(request.raw) !== undefined) return done();
     options.log(
       logLine('request', {
         request: request.id,

@@ -5,6 +5,7 @@ import { HotColumns } from '../../engine/query/memory/hot-columns.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
+import type { App } from '../../api/app.module.js';
 import { keepHotColumns, loadHotColumns, warmCaches } from '../../api/warm.js';
 import { startLab } from './lab.js';
 import { idOf } from './server.js';
@@ -18,6 +19,8 @@ const opened: number[] = [];
 /** The queried datasets, and the fields of the conditions. */
 const askedColumns: [dataset: number, fields: readonly string[]][] = [];
 const reports: string[] = [];
+/** The requests that the server has sent to itself: their paths, and the first lines of the answers. */
+const ownRequests: [path: string, status: string][] = [];
 /** The columns that queries have read. */
 const usedColumns = new HotColumns();
 beforeAll(async () => {
@@ -58,7 +61,14 @@ async function warmWith(
   const { catalog, store } = server;
   loadedColumns.length = 0;
   opened.length = 0;
-  await warmCaches({ catalog, store, queryEngine }, hot, signal, (message) =>
+  const app: Pick<App, 'post'> = {
+    async post(userId, path, body) {
+      const answer = await server.app.post(userId, path, body);
+      ownRequests.push([path, answer.slice(0, 15)]);
+      return answer;
+    },
+  };
+  await warmCaches({ catalog, store, queryEngine, app }, hot, signal, (message) =>
     reports.push(message),
   );
   return loadedColumns;
@@ -67,6 +77,7 @@ async function warmWith(
 test('the datasets used last are warmed, with the small columns first; what is gone is passed over', async () => {
   const [first, second] = datasets as [number, number];
   askedColumns.length = 0;
+  ownRequests.length = 0;
   const hotList = [
     { dataset: second, fields: ['gene', 'gone', 'info.AF'] },
     { dataset: 123, fields: ['gene'] },
@@ -74,6 +85,8 @@ test('the datasets used last are warmed, with the small columns first; what is g
   ];
   expect(await warmWith(hotList)).toEqual([[second, ['info.AF', 'gene']]]);
   expect(opened).toEqual([second, first]);
+  expect(ownRequests.length).toBeGreaterThan(20);
+  expect(new Set(ownRequests.map(String))).toEqual(new Set([`/v2/datasets/${second}/data,HTTP/1.1 200 OK`])); // prettier-ignore
   expect(reports).toEqual([]);
   // First pages, then the values of a record; none of it counts as use.
   expect(askedColumns).toEqual([

@@ -14,17 +14,58 @@ export function runToEnd<T>(work: Generator<void, T>): T {
   return step.value;
 }
 
+/**
+ * The threads that have idle tasks, in memory that all of them share, and how many of them may carry these out at the same time: once a server
+ * listens, a processor stays free, so that a request does not wait for a time slice of the system.
+ */
+export interface IdleThreads {
+  /** 1 for each thread that has an idle task, by its index; the last element is the limit. */
+  readonly shared: Int32Array;
+  readonly index: number;
+}
+
+/** The shared memory of so many threads, all of which may carry out idle tasks. */
+export function newIdleThreads(threads: number): Int32Array {
+  const shared = new Int32Array(
+    new SharedArrayBuffer((threads + 1) * Int32Array.BYTES_PER_ELEMENT),
+  );
+  limitIdleThreads(shared, threads);
+  return shared;
+}
+
+/** Changes how many threads may carry out idle tasks at the same time; those with the lowest indices come first. */
+export function limitIdleThreads(shared: Int32Array, limit: number): void {
+  Atomics.store(shared, shared.length - 1, limit);
+}
+
+function mayRunIdle({ shared, index }: IdleThreads): boolean {
+  let before = 0;
+  for (let i = 0; i < index; i++) before += Atomics.load(shared, i);
+  return before < Atomics.load(shared, shared.length - 1);
+}
+
+/** How long a thread waits before it asks again whether it may carry out idle tasks, in milliseconds. */
+const idleWaitMs = 2;
+
 /** How long a task runs before other tasks and messages are served, in milliseconds. */
 const timeSliceMs = 4;
 
 /** Runs tasks round-robin in time slices, so that a long one does not delay short ones. */
 export class CooperativeScheduler {
   readonly #open = new Map<number, CooperativeTask<unknown>>();
+  readonly #idle: IdleThreads | undefined;
   #isRunning = false;
+  /** While there are idle tasks alone, and other threads carry out theirs. */
+  #waiting: NodeJS.Timeout | undefined;
+
+  constructor(idle?: IdleThreads) {
+    this.#idle = idle;
+    this.#tellIdle(false);
+  }
 
   add<T>(id: number, task: CooperativeTask<T>): void {
     this.#open.set(id, task as CooperativeTask<unknown>);
-    if (this.#isRunning) return;
+    if (this.#isRunning && this.#waiting === undefined) return;
     this.#isRunning = true;
     this.#run();
   }
@@ -37,9 +78,13 @@ export class CooperativeScheduler {
   }
 
   #run(): void {
+    clearTimeout(this.#waiting);
+    this.#waiting = undefined;
     const isBusy = [...this.#open.values()].some(({ isIdle }) => !isIdle);
+    this.#tellIdle([...this.#open.values()].some(({ isIdle }) => isIdle));
+    const mayIdle = !isBusy && (this.#idle === undefined || mayRunIdle(this.#idle));
     for (const [id, { work, done, failed, isIdle }] of this.#open) {
-      if (isIdle && isBusy) continue;
+      if (isIdle && !mayIdle) continue;
       try {
         const until = performance.now() + timeSliceMs;
         let step = work.next();
@@ -53,7 +98,14 @@ export class CooperativeScheduler {
         failed(error);
       }
     }
-    if (this.#open.size === 0) this.#isRunning = false;
-    else setImmediate(() => this.#run());
+    if (this.#open.size === 0) {
+      this.#isRunning = false;
+      this.#tellIdle(false);
+    } else if (isBusy || mayIdle) setImmediate(() => this.#run());
+    else this.#waiting = setTimeout(() => this.#run(), idleWaitMs);
+  }
+
+  #tellIdle(hasIdle: boolean): void {
+    if (this.#idle) Atomics.store(this.#idle.shared, this.#idle.index, hasIdle ? 1 : 0);
   }
 }

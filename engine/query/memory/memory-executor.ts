@@ -13,6 +13,7 @@ import { namingDataset, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
+import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
 import { countPlaces } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
 import { frequencies, mergeRanked, searchIndex, selectByIndex } from './index-answers.js';
@@ -66,6 +67,8 @@ export interface MemoryExecutor extends Executor {
   ): Promise<PageRecords<F> | Unsupported>;
   /** Starts the threads and resolves when they answer; without this, they start with the first query. */
   start(): Promise<void>;
+  /** From now on, at least one of several threads carries out no idle tasks. */
+  freeProcessor(): void;
   /** Opens the files of the segments; resolves to the bytes that `warm` reads for each of these fields. */
   open(
     snapshot: Snapshot,
@@ -89,8 +92,9 @@ const nearRows = 2_000;
 export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
   const count = Math.max(1, threads);
   const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
+  const shared = newIdleThreads(count);
   const open = threads === 0 ? openInlineShard : openShardThread;
-  const shards = new Shards(count, (events) => open(bytes, events), report);
+  const shards = new Shards(count, (events, index) => open(bytes, events, { shared, index }), report); // prettier-ignore
   return {
     select: (snapshot, selection, options) =>
       namingDataset(snapshot, () => selectInShards(shards, snapshot, selection, options)),
@@ -107,6 +111,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
         recordsOfShards(shards, snapshot, rows, layout, isContinued, options),
       ),
     start: () => shards.start(),
+    freeProcessor: () => limitIdleThreads(shared, Math.max(1, count - 1)),
     async open(snapshot, fields, options) {
       const answers = await askAll(shards, snapshot, 'open', fields, options);
       if (isUnsupported(answers)) return fields.map(() => 0);

@@ -1,7 +1,7 @@
 import { canceled } from '../../core/errors.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { CacheCounts } from './admission-cache.js';
-import { CooperativeScheduler } from './cooperative-tasks.js';
+import { CooperativeScheduler, type IdleThreads } from './cooperative-tasks.js';
 import type { FromShard, ToShard } from './protocol.js';
 import { Shard } from './shard.js';
 
@@ -9,12 +9,13 @@ import { Shard } from './shard.js';
 export function serveShard(
   cacheBytes: number,
   counts?: CacheCounts,
+  idle?: IdleThreads,
 ): {
   answer(message: ToShard): Promise<FromShard>;
   close(): void;
 } {
   const shard = new Shard(cacheBytes, counts);
-  const tasks = new CooperativeScheduler();
+  const tasks = new CooperativeScheduler(idle);
   const inTurns = async <T>(
     { id, isIdle = false }: Extract<ToShard, { readonly isIdle?: unknown }>,
     work: Generator<void, T | Unsupported>,

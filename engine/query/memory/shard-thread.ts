@@ -1,5 +1,6 @@
 import { fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { newCacheCounts, type CacheCounts } from './admission-cache.js';
+import type { IdleThreads } from './cooperative-tasks.js';
 import { serveShard } from './serve.js';
 import type { FromShard, ToShard } from './protocol.js';
 
@@ -16,6 +17,7 @@ export interface ShardThread {
 export interface ShardData {
   readonly cacheBytes: number;
   readonly counts: CacheCounts;
+  readonly idle: IdleThreads | undefined;
 }
 
 /** The events of a shard's thread. */
@@ -36,11 +38,12 @@ const messagesAtOnce = 100_000;
 export async function openShardThread(
   cacheBytes: number,
   events: ShardEvents,
+  idle?: IdleThreads,
   entry: string = new URL('./thread.js', import.meta.url).href,
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');
   const counts = newCacheCounts();
-  const data: ShardData = { cacheBytes, counts };
+  const data: ShardData = { cacheBytes, counts, idle };
   const threads = new Threads({
     entry,
     threads: 1,

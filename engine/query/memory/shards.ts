@@ -62,14 +62,14 @@ export class Shards {
 
   constructor(
     count: number,
-    open: (events: ShardEvents) => Promise<ShardThread>,
+    open: (events: ShardEvents, index: number) => Promise<ShardThread>,
     report: (message: string) => void = () => undefined,
   ) {
     this.#report = report;
     this.#rows = Array.from({ length: count }, () => 0);
     // A new thread knows no snapshot. The others may be told of one again, which does no harm.
     const events = { exited: () => this.#forgetAll(), report };
-    this.#open = () => Promise.all(this.#rows.map(() => open(events)));
+    this.#open = () => Promise.all(this.#rows.map((_, index) => open(events, index)));
   }
 
   /** Starts the threads; resolves when they answer or are closed. Otherwise they start with the first snapshot. */

@@ -8,8 +8,8 @@ import type { ShardData } from './shard-thread.js';
 
 /* A worker thread of the API process with one shard. */
 
-const { cacheBytes, counts } = workerData as ShardData;
-const shard = serveShard(cacheBytes, counts);
+const { cacheBytes, counts, idle } = workerData as ShardData;
+const shard = serveShard(cacheBytes, counts, idle);
 
 /** Answers one message. The bytes of records are handed over, not copied. */
 export async function answer(message: ToShard): Promise<unknown> {

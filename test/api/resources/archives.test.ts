@@ -349,7 +349,7 @@ test('a server does not warm an archived dataset, and reports nothing', async ()
   const { catalog, store } = server;
   const queryEngine = {} as QueryEngine; // the engine is not used
   const usedColumns = [{ dataset: id, fields: ['n'] }];
-  await warmCaches({ catalog, store, queryEngine }, usedColumns, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
+  await warmCaches({ catalog, store, queryEngine, app: server.app }, usedColumns, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
   expect(reports).toEqual([]);
 });
 

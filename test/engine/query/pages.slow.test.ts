@@ -176,7 +176,7 @@ describe('pages', () => {
     const entry = new URL('./memory/mortal-shard.js', import.meta.url).href;
     const openedThreads: ShardThread[] = [];
     const shards = new Shards(2, async (events) => {
-      openedThreads.push(await openShardThread(1 << 20, events, entry));
+      openedThreads.push(await openShardThread(1 << 20, events, undefined, entry));
       return openedThreads.at(-1)!;
     });
     for (const format of formats) {

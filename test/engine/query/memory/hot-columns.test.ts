@@ -1,7 +1,11 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parquetMetadata } from 'hyparquet';
-import { CooperativeScheduler } from '../../../../engine/query/memory/cooperative-tasks.js';
+import {
+  CooperativeScheduler,
+  limitIdleThreads,
+  newIdleThreads,
+} from '../../../../engine/query/memory/cooperative-tasks.js';
 import { HotColumns } from '../../../../engine/query/memory/hot-columns.js';
 import {
   openMemoryExecutor,
@@ -122,6 +126,37 @@ describe('warming', () => {
     const signal = AbortSignal.abort();
     await expect(memory.warm(dataset.snapshot, [gene], { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
   });
+});
+
+test('no more threads carry out idle tasks at the same time than may', async () => {
+  const shared = newIdleThreads(2);
+  const [first, second] = [0, 1].map((index) => new CooperativeScheduler({ shared, index })) as [CooperativeScheduler, CooperativeScheduler]; // prettier-ignore
+  const steps: string[] = [];
+  let id = 0;
+  const add = (scheduler: CooperativeScheduler, name: string, isIdle: boolean): Promise<void> =>
+    new Promise((done, failed) => {
+      const work = (function* (): Generator<void, void> {
+        for (let i = 0; i < 3; i++) {
+          steps.push(name);
+          const until = performance.now() + 5; // longer than a time slice
+          while (performance.now() < until);
+          yield;
+        }
+      })();
+      scheduler.add(++id, { work, done, failed, isIdle });
+    });
+  const idlers = (): Promise<unknown> =>
+    Promise.all([add(first, 'first', true), add(second, 'second', true)]);
+  await idlers();
+  expect(steps.join(' ')).toBe('first second first second first second');
+  limitIdleThreads(shared, 1);
+  steps.length = 0;
+  const idle = idlers();
+  // Whoever waits for another thread still answers at once.
+  await add(second, 'query', false);
+  expect(steps).not.toContain('second');
+  await idle;
+  expect(steps.filter((name) => name !== 'query').join(' ')).toBe('first first first second second second'); // prettier-ignore
 });
 
 test('an idle task runs while there is no other', async () => {

@@ -205,7 +205,7 @@ describe('shards that are told of snapshots', () => {
     let thread: ShardThread | undefined;
     const shards = new Shards(1, async (events) => {
       const both = { ...events, exited: () => (events.exited(), onExit()) };
-      return (thread = await openShardThread(1 << 20, both, entry));
+      return (thread = await openShardThread(1 << 20, both, undefined, entry));
     });
     const select = async (): Promise<readonly unknown[] | Unsupported> => {
       const { key } = await shards.know(snapshot);

@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { send } from '../server.js';
+
+// The first three requests of a user in a minute are answered, and the lab sends one of them.
+const lab = await startLab({ rateLimit: 3 });
+
+test('the server asks itself what a user may read, and counts and records nothing of it', async () => {
+  const { server, ann } = lab;
+  const id = await lab.newDataset();
+  const stranger = await server.user('bob');
+  const path = `/v2/datasets/${id}/data`;
+  const page = { limit: 100, offset: 0 };
+  const recordedUse = async (): Promise<unknown> => ({
+    audit: (await server.catalog.auditLog.list({ accountId: ann.user.accountId }, page)).total,
+    tokens: (await server.catalog.tokens.list({}, page)).rows,
+  });
+  const linesBefore = server.logs.length;
+  const before = await recordedUse();
+  for (let i = 0; i < 5; i++) {
+    const answer = await server.app.post(ann.user.id, path, { limit: 0 });
+    expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*"total":0,/);
+  }
+  expect(await server.app.post(stranger.user.id, path, {})).toMatch(/^HTTP\/1.1 404 /);
+  expect(await server.app.post(-1, path, {})).toMatch(/^HTTP\/1.1 401 /);
+  const change = { dataset_id: id, data_records: [{ n: 1 }] };
+  expect(await server.app.post(ann.user.id, '/v2/dataset_imports', change)).toMatch(/^HTTP\/1.1 403 /); // prettier-ignore
+  expect(server.logs.slice(linesBefore).filter((line) => line.includes('"request"'))).toEqual([]);
+  expect(await recordedUse()).toEqual(before);
+
+  expect((await ann.post(path, { limit: 0 })).status).toBe(200);
+  expect((await ann.post(path, { limit: 0 })).status).toBe(429);
+  expect(server.logs.slice(linesBefore).filter((line) => line.includes('"request"')).length).toBe(2); // prettier-ignore
+  const { text } = await send(server.url, 'GET', '/metrics');
+  const counts = [...text.matchAll(/_count\{[^}]*route="\/v2\/datasets\/:id\/data"[^}]*\} (\d+)/g)];
+  expect(counts.map(([, count]) => count)).toEqual(['1', '1']);
+});
