@@ -29,20 +29,20 @@ const fewRows = 16;
 export class CellTextWriter {
   /** The texts of the current block. */
   readonly block = new ByteSink(64 << 10);
-  /** Texts of the entries of dictionaries, each of which stands in the output at least once. */
+  /** Texts of the entries of dictionaries and of lists of them, each of which stands in the output at least once. */
   readonly kept = new ByteSink(64 << 10);
   readonly #lists: ListTextWriter;
   readonly #records: number;
   readonly #dictionaries = new Map<CellForm, Map<LeafValues, DictionaryTexts>>();
   readonly #areTexts = new Map<CellForm, Map<LeafValues, boolean>>();
   readonly #inBlock: CellTexts[] = [];
-  readonly #inDictionary: CellTexts[] = [];
+  readonly #inKept: CellTexts[] = [];
   #mostRows = fewRows;
 
   /** `records` is their number in all blocks together. */
   constructor(records: number) {
     this.#records = records;
-    this.#lists = new ListTextWriter(records);
+    this.#lists = new ListTextWriter(records, this.kept);
   }
 
   /** Number of records that the next block may have, so that its texts do not take too much memory. */
@@ -54,13 +54,13 @@ export class CellTextWriter {
   begin(): void {
     this.block.end = 0;
     this.#inBlock.length = 0;
-    this.#inDictionary.length = 0;
+    this.#inKept.length = 0;
   }
 
   /** Ends a block: `view` of its texts is there until the next one begins. */
   finish(): void {
     for (const texts of this.#inBlock) texts.view = this.block.view;
-    for (const texts of this.#inDictionary) texts.view = this.kept.view;
+    for (const texts of this.#inKept) texts.view = this.kept.view;
     if (this.block.end > mostBlockBytes) this.#mostRows = Math.max(fewRows, this.#mostRows >> 1);
     else if (this.block.end < mostBlockBytes / 4) this.#mostRows *= 2;
   }
@@ -81,8 +81,12 @@ export class CellTextWriter {
     const { node, cursors } = column;
     if (node.scalar !== undefined) return this.#writeScalars(node.scalar, form, block, texts);
     const out = this.block;
+    if (node instanceof ListNode) {
+      const at = this.#lists.write(node, form, block, out, texts);
+      (at === out ? this.#inBlock : this.#inKept).push(texts);
+      return;
+    }
     this.#inBlock.push(texts);
-    if (node instanceof ListNode) return this.#lists.write(node, form, block, out, texts);
     for (let i = 0; i < block.length; i++) {
       moveCursors(cursors, block.rows[i]!);
       const from = out.end;
@@ -151,7 +155,7 @@ export class CellTextWriter {
     }
     if (indices !== undefined && values.count <= mostEntriesPerRecord * this.#records) {
       const known = this.#dictionary(form, values, write);
-      this.#inDictionary.push(texts);
+      this.#inKept.push(texts);
       for (let i = 0; i < length; i++) {
         const entry = begins[i]!;
         if (entry < 0) continue;

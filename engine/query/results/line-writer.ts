@@ -52,7 +52,7 @@ interface Placed {
 export interface BlockTexts {
   /** The texts of the current block. */
   readonly block: ByteSink;
-  /** The texts of dictionary entries, appended to those of earlier blocks. */
+  /** The texts of dictionary entries and of lists of them, appended to those of earlier blocks. */
   readonly kept: ByteSink;
 }
 

@@ -10,8 +10,8 @@ import { writeJson, writerOfMany, type CellForm, type WriteValues } from './scal
 const mostLists = 1 << 14;
 /** With fewer records than this, most lists would be written once. */
 const leastRecords = 512;
-/** Texts of more bytes are not kept. */
-const mostKeptBytes = 256;
+/** With more bytes of texts that are kept, lists are written for each record again. */
+const mostKeptBytes = 4 << 20;
 /** In place of the offset of a text: it has not been written. */
 const unknown = -2;
 
@@ -21,39 +21,92 @@ const unknown = -2;
  */
 export class ListTextWriter {
   readonly #mostLists: number;
-  /** The texts of lists by their number (`listNumber`), of each dictionary. */
+  /** The texts of lists by their number (`listNumber`), of each dictionary: in `#kept`. */
   readonly #lists = new Map<LeafValues, CellTexts>();
-  readonly #kept = new ByteSink(4 << 10);
+  readonly #kept: ByteSink;
   /** The texts of the numbers of a block. */
   readonly #numbers = new ByteSink(4 << 10);
 
-  /** `records` is the number of records in all blocks together. */
-  constructor(records: number) {
+  /** `records` is the number of records in all blocks together; `kept` takes the texts that are written once. */
+  constructor(records: number, kept: ByteSink) {
     this.#mostLists = records < leastRecords ? 0 : Math.min(mostLists, records);
+    this.#kept = kept;
   }
 
-  /** Writes the texts of a column of a block to `out`. */
-  write(node: ListNode, form: CellForm, block: RowBlock, out: ByteSink, texts: CellTexts): void {
+  /** Writes the texts of a column of a block to `out`, or to the texts that are kept. Returns where they are. */
+  write(
+    node: ListNode,
+    form: CellForm,
+    block: RowBlock,
+    out: ByteSink,
+    texts: CellTexts,
+  ): ByteSink {
     const { cursor, type } = node;
     const { values, indices } = cursor.page;
-    const writeAll = writerOfMany(writeJson[type], block.length);
-    if (indices === undefined && writeAll !== undefined)
-      return this.#writeNumbers(node, writeAll, form, block, out, texts);
-    const lists = indices && values.count < this.#mostLists ? this.#listsOf(values) : undefined;
     const { begins, ends } = texts;
+    const writeAll = writerOfMany(writeJson[type], block.length);
+    if (indices === undefined && writeAll !== undefined) {
+      this.#writeNumbers(node, writeAll, form, block, out, texts);
+      return out;
+    }
+    if (
+      indices !== undefined &&
+      values.count < this.#mostLists &&
+      this.#kept.end < mostKeptBytes &&
+      this.#haveNumbers(node, block, begins)
+    ) {
+      this.#writeKept(node, form, block, texts);
+      return this.#kept;
+    }
     for (let i = 0; i < block.length; i++) {
       cursor.moveTo(block.rows[i]! - cursor.first);
       const from = out.end;
-      const list = lists === undefined ? -1 : listNumber(node, values.count + 1, this.#mostLists);
-      if (list < 0) begins[i] = wholeText(node, out, form) ? from : -1;
-      else begins[i] = this.#copyList(node, form, lists!, list, out) ? from : -1;
+      begins[i] = wholeText(node, out, form) ? from : -1;
       ends[i] = out.end;
     }
+    return out;
   }
 
   release(): void {
-    this.#kept.release();
     this.#numbers.release();
+  }
+
+  /** Fills in the numbers of the lists of a block; false if more than an eighth of the lists have none. */
+  #haveNumbers(node: ListNode, { rows, length }: RowBlock, numbers: Int32Array): boolean {
+    const { cursor } = node;
+    const most = this.#mostLists;
+    const digits = cursor.page.values.count + 1;
+    let missing = 0;
+    for (let i = 0; i < length; i++) {
+      cursor.moveTo(rows[i]! - cursor.first);
+      const number = listNumber(node, digits, most);
+      numbers[i] = number;
+      missing += number < 0 ? 1 : 0;
+    }
+    return missing * 8 <= length;
+  }
+
+  /** Replaces the numbers of lists by the offsets of their texts, which are written unless they are known. */
+  #writeKept(node: ListNode, form: CellForm, { rows, length }: RowBlock, texts: CellTexts): void {
+    const { cursor } = node;
+    const { begins, ends } = texts;
+    const lists = this.#listsOf(cursor.page.values);
+    const kept = this.#kept;
+    for (let i = 0; i < length; i++) {
+      const list = begins[i]!;
+      let begin = list < 0 ? unknown : lists.begins[list]!;
+      if (begin === unknown) {
+        cursor.moveTo(rows[i]! - cursor.first);
+        const from = kept.end;
+        begin = wholeText(node, kept, form) ? from : -1;
+        ends[i] = kept.end;
+        if (list >= 0) {
+          lists.begins[list] = begin;
+          lists.ends[list] = kept.end;
+        }
+      } else ends[i] = lists.ends[list]!;
+      begins[i] = begin;
+    }
   }
 
   #listsOf(values: LeafValues): CellTexts {
@@ -64,32 +117,6 @@ export class ListTextWriter {
       this.#lists.set(values, lists);
     }
     return lists;
-  }
-
-  /** Copies the text of a list, which is kept unless it is long; false if the list is null. */
-  #copyList(
-    node: ListNode,
-    form: CellForm,
-    lists: CellTexts,
-    list: number,
-    out: ByteSink,
-  ): boolean {
-    const { begins, ends } = lists;
-    const kept = this.#kept;
-    if (begins[list] === unknown) {
-      const from = out.end;
-      const isThere = wholeText(node, out, form);
-      if (out.end - from > mostKeptBytes) return true;
-      begins[list] = isThere ? kept.end : -1;
-      kept.append(out.bytes.subarray(from, out.end));
-      ends[list] = kept.end;
-      return isThere;
-    }
-    if (begins[list] === -1) return false;
-    out.reserve(ends[list]! - begins[list]! + copiedAtOnce);
-    lists.view = kept.view;
-    out.end = copyText(lists, list, out.view, out.end);
-    return true;
   }
 
   #writeNumbers(

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.js';
 import { acquire, release } from '../../core/buffers.js';
-import { decompressPages, withPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { withPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertedTo } from './converted.js';
@@ -139,13 +139,9 @@ export class RecordReader {
     return isWorthReading;
   }
 
-  /** Loads the current pages that are not cached, and decompresses them together, because each call of zstd has a fixed cost. */
+  /** Loads the current pages that are not cached, all together. */
   #loadPages(file: SegmentFile, group: RowGroup): void {
-    const wanted: {
-      bytes: Uint8Array;
-      isCompressed: boolean;
-      accept: (plain: DecompressedPage) => void;
-    }[] = [];
+    const wanted: (StoredBytes & { accept(plain: DecompressedPage): void })[] = [];
     for (const cursor of this.#cursors) {
       if (cursor.isLoaded) continue;
       const { leaf, type, number, pages } = cursor;
@@ -165,7 +161,8 @@ export class RecordReader {
         dictionary = this.#cache.get(key) as LeafValues | undefined;
         if (dictionary === undefined)
           wanted.push({
-            bytes: file.read(dictionaryOffset, dataOffset - dictionaryOffset),
+            at: dictionaryOffset,
+            bytes: dataOffset - dictionaryOffset,
             isCompressed,
             accept: (plain) => {
               const stored = valuesOf(plain, leaf.physical, plain.count);
@@ -175,7 +172,8 @@ export class RecordReader {
           });
       }
       wanted.push({
-        bytes: file.read(locations.offsets[number]!, locations.bytes[number]!),
+        at: locations.offsets[number]!,
+        bytes: locations.bytes[number]!,
         isCompressed,
         accept: (plain) => {
           const page = wholePage(plain, leaf, type, cursor.last - cursor.first, dictionary);
@@ -185,7 +183,9 @@ export class RecordReader {
       });
     }
     if (wanted.length === 0) return;
-    for (const [i, plain] of decompressPages(wanted).entries()) wanted[i]!.accept(plain);
+    readPages(file, wanted, (plain) => {
+      for (const [i, page] of plain.entries()) wanted[i]!.accept(page);
+    });
   }
 
   #keysOf(file: SegmentFile, chunk: SegmentChunk, { leaf, type }: LeafCursor): ChunkKeys {
@@ -198,26 +198,44 @@ export class RecordReader {
   }
 }
 
-/** A row of the current page of a cursor. Buffers are reused: a row that lies apart from others needs fifty pages and dictionaries. */
+/** A row of the current page of a cursor. */
 function readRow(
   file: SegmentFile,
   { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
   { leaf, type, number, first, pages: { locations } }: LeafCursor,
   row: number,
 ): LeafPage {
-  const dictionaryBytes = dictionaryOffset === undefined ? 0 : dataOffset - dictionaryOffset;
-  const end = dictionaryBytes + locations.bytes[number]!;
-  const buffer = acquire(Uint8Array, end);
+  const { offsets, bytes } = locations;
+  const stored = [{ at: offsets[number]!, bytes: bytes[number]!, isCompressed }];
+  if (dictionaryOffset !== undefined)
+    stored.push({ at: dictionaryOffset, bytes: dataOffset - dictionaryOffset, isCompressed });
+  return readPages(file, stored, ([page, dictionary]) =>
+    rowOfPage(page!, leaf, type, row - first, dictionary),
+  );
+}
+
+/** A page in a file: its offset and its size. */
+interface StoredBytes {
+  readonly at: number;
+  readonly bytes: number;
+  readonly isCompressed: boolean;
+}
+
+/** Calls `use` with pages of a file, which are valid until it returns. Their memory is reused: a block of records needs some thirty pages. */
+function readPages<T>(
+  file: SegmentFile,
+  pages: readonly StoredBytes[],
+  use: (plain: readonly DecompressedPage[]) => T,
+): T {
+  const buffer = acquire(Uint8Array, pages.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
   try {
-    const stored = [{ bytes: buffer.subarray(dictionaryBytes, end), isCompressed }];
-    file.readInto(stored[0]!.bytes, locations.offsets[number]!);
-    if (dictionaryOffset !== undefined) {
-      stored.push({ bytes: buffer.subarray(0, dictionaryBytes), isCompressed });
-      file.readInto(stored[1]!.bytes, dictionaryOffset);
-    }
-    return withPages(stored, ([page, dictionary]) =>
-      rowOfPage(page!, leaf, type, row - first, dictionary),
-    );
+    let end = 0;
+    const stored = pages.map(({ at, bytes: size, isCompressed }) => {
+      const bytes = buffer.subarray(end, (end += size));
+      file.readInto(bytes, at);
+      return { bytes, isCompressed };
+    });
+    return withPages(stored, use);
   } finally {
     release(buffer);
   }
