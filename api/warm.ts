@@ -5,17 +5,19 @@ import { AppError } from '../engine/core/errors.js';
 import { readFile } from '../engine/core/files.js';
 import { HotColumns, type HotDataset } from '../engine/query/memory/hot-columns.js';
 import type { QueryEngine } from '../engine/query/plan/query-engine.js';
-import { runQuery } from '../engine/query/plan/query.js';
+import type { RowRef } from '../engine/query/plan/executor.js';
+import { recordsAt, runQuery } from '../engine/query/plan/query.js';
 import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
-import type { Store } from '../engine/store/store.js';
+import type { Snapshot, Store } from '../engine/store/store.js';
 import type { App } from './app.module.js';
 import { archivedProblem, visibleData, type VisibleData } from '../scheduler/jobs/visible-data.js';
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last, sends itself requests for the first of them (`own-requests.ts`), reads the footers of
- * their files, and for each column that their queries used, the smallest first, loads it and looks a value of it up.
+ * the first page of the datasets that were used last. For the first of them, it reads records that lie apart and sends itself requests
+ * (`own-requests.ts`), so that this code is compiled. Then it reads the footers of the files, and for each column that queries used, the
+ * smallest first, it loads it and looks a value of it up.
  */
 
 interface Warming {
@@ -58,11 +60,14 @@ export async function warmCaches(
     runQuery(engine, snapshot, fields, parseQuery(body, fields), options);
   let isRehearsed = false;
   await forEachDataset(async ({ dataset }) => {
-    await ask(await visibleData(catalog, store, dataset), { limit: 100 });
+    const data = await visibleData(catalog, store, dataset);
+    await ask(data, { limit: 100 });
     const object = await catalog.objects.get(dataset);
     const vault = object && (await catalog.vaults.get(object.vaultId));
     if (isRehearsed || vault === undefined) return;
     isRehearsed = true;
+    const { snapshot, fields } = data;
+    await recordsAt(engine, snapshot, fields, parseQuery({}, fields), scatteredRows(snapshot), options); // prettier-ignore
     const path = `/v2/datasets/${dataset}/data`;
     for (let i = 0; i < rehearsals && !signal.aborted; i++)
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
@@ -90,6 +95,19 @@ export async function warmCaches(
       }
     }
   });
+}
+
+/** Some rows at the same distance from each other, in all parts of a snapshot. */
+function scatteredRows({ segments }: Snapshot): readonly RowRef[] {
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const distance = Math.max(1, Math.ceil(rows / scatteredRecords));
+  const refs: RowRef[] = [];
+  let at = 0;
+  for (const [segment, stored] of segments.entries()) {
+    for (; at < stored.rows; at += distance) refs.push([segment, at]);
+    at -= stored.rows;
+  }
+  return refs;
 }
 
 /**
@@ -120,6 +138,9 @@ const maxLookups = 16;
 
 /** Number of requests after which most of the code of a request is compiled: the next one takes a third of the first one's time. */
 const rehearsals = 32;
+
+/** Number of records that lie apart and are read at the start, which compiles the code of reading such records in the threads of columns. */
+const scatteredRecords = 64;
 
 /** A step takes at most this long: it waits as long as others ask. */
 const warmingMs = 600_000;
